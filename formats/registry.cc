@@ -1,0 +1,264 @@
+#include "formats/registry.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+
+#include "formats/compression.h"
+#include "formats/directory.h"
+#include "formats/list.h"
+#include "formats/tar.h"
+#include "formats/tar_header.h"
+#include "lib/core/file_io.h"
+
+namespace prep {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool has_ending(std::string_view path, std::initializer_list<std::string_view> endings) {
+  const std::string name = lower(path);
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool is_tar_name(std::string_view path) {
+  return has_ending(path, {".tar", ".tar.gz", ".tgz", ".tar.zst"});
+}
+bool is_tfrecord_name(std::string_view path) {
+  return has_ending(path, {".tfrecord", ".tfrecords"}) ||
+         path.find(".tfrecord-") != std::string_view::npos;
+}
+bool is_picture_name(std::string_view path) { return has_ending(path, {".jpg", ".jpeg", ".png"}); }
+
+bool exists(const std::string& path, struct stat* status) {
+  return stat(path.c_str(), status) == 0;
+}
+bool is_directory(const std::string& path) {
+  struct stat st {};
+  return exists(path, &st) && S_ISDIR(st.st_mode);
+}
+
+// Looks at a file's first bytes, through gzip or zstd. What cannot be read is no tar; opening it as
+// something else will say what is wrong.
+bool looks_like_tar(const std::string& path) {
+  try {
+    std::array<std::uint8_t, kTarBlock> block{};
+    auto file = std::make_shared<const Fd>(open_file(path, O_RDONLY | O_NONBLOCK));
+    const auto input = decompress(std::make_unique<FdReader>(std::move(file), path), path);
+    std::size_t size = 0;
+    while (size < block.size()) {
+      const std::size_t n = input->read(std::span(block).subspan(size));
+      if (n == 0) return false;
+      size += n;
+    }
+    return has_tar_checksum(block);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+SpecKind kind_of_file(const std::string& path, const struct stat& st) {
+  if (S_ISDIR(st.st_mode)) return SpecKind::directory;
+  // A pipe (/dev/stdin, <(command)) can be read only once, so it is not looked into.
+  if (!S_ISREG(st.st_mode)) return SpecKind::tar;
+  if (is_tar_name(path) || looks_like_tar(path)) return SpecKind::tar;
+  return is_tfrecord_name(path) ? SpecKind::tfrecord : SpecKind::file;
+}
+
+// --- inputs
+// ---------------------------------------------------------------------------------------
+
+// One kind and the paths that stand together under it.
+struct Input {
+  SpecKind kind;
+  Strings paths;
+};
+
+// The files that a word means: itself if there is such a file, else what its braces give.
+Strings expand(const std::string& path) {
+  struct stat st {};
+  if (exists(path, &st)) return {path};
+  return expand_braces(path);
+}
+
+// Takes the words apart. Tars, and files, that follow each other are one input each.
+std::vector<Input> resolve(const std::vector<Spec>& specs) {
+  std::vector<Input> inputs;
+  const auto add = [&](SpecKind kind, const std::string& path) {
+    const bool joins = kind == SpecKind::tar || kind == SpecKind::file;
+    if (joins && !inputs.empty() && inputs.back().kind == kind) {
+      inputs.back().paths.push_back(path);
+    } else {
+      inputs.push_back({kind, {path}});
+    }
+  };
+  for (const Spec& spec : specs) {
+    const bool may_expand = spec.kind == SpecKind::automatic || spec.kind == SpecKind::tar ||
+                            spec.kind == SpecKind::tfrecord;
+    for (const std::string& path : may_expand ? expand(spec.path) : Strings{spec.path}) {
+      struct stat st {};
+      SpecKind kind = spec.kind;
+      if (kind == SpecKind::automatic) {
+        if (!exists(path, &st)) fail_errno(errno, "open", path);
+        kind = kind_of_file(path, st);
+      }
+      add(kind, path);
+    }
+  }
+  return inputs;
+}
+
+using SourcePtr = std::unique_ptr<Source>;
+
+SourcePtr open_list(const std::string& path, ListSource::Separator separator) {
+  if (path != "-") return std::make_unique<ListSource>(path, separator);
+  return std::make_unique<ListSource>(Fd(dup(STDIN_FILENO)), "standard input", separator);
+}
+
+SourcePtr open_input(const Input& input, const SourceOptions& options) {
+  const std::string& path = input.paths[0];
+  switch (input.kind) {
+    case SpecKind::directory:
+      return open_directory(path, options.excluded);
+    case SpecKind::tar:
+      return std::make_unique<TarSource>(input.paths);
+    case SpecKind::standard_stream:
+      return std::make_unique<TarSource>(Fd(dup(STDIN_FILENO)), "standard input");
+    case SpecKind::list:
+      return open_list(path, ListSource::Separator::newline);
+    case SpecKind::list0:
+      return open_list(path, ListSource::Separator::nul);
+    case SpecKind::file:
+      return std::make_unique<FilesSource>(input.paths);
+    case SpecKind::tfrecord:
+    case SpecKind::automatic:
+      break;
+  }
+  fail(Code::unsupported, "{}: TFRecords cannot be read by this version", printable(path));
+}
+
+// Inputs one after another.
+class ChainSource final : public Source {
+ public:
+  explicit ChainSource(std::vector<SourcePtr> sources) : sources_(std::move(sources)) {}
+
+  bool next(Sample& sample) override {
+    for (; current_ < sources_.size(); ++current_) {
+      if (sources_[current_]->next(sample)) return true;
+    }
+    return false;
+  }
+  Tally left_out() const override {
+    Tally sum;
+    for (const auto& source : sources_) {
+      for (const auto& [reason, count] : source->left_out()) sum[reason] += count;
+    }
+    return sum;
+  }
+  std::uint64_t expected_samples() const override { return total(&Source::expected_samples, true); }
+  std::uint64_t expected_bytes() const override { return total(&Source::expected_bytes, true); }
+  std::uint64_t consumed_bytes() const override { return total(&Source::consumed_bytes, false); }
+
+ private:
+  // With `all_known`, 0 as soon as one does not know.
+  std::uint64_t total(std::uint64_t (Source::*number)() const, bool all_known) const {
+    std::uint64_t sum = 0;
+    for (const auto& source : sources_) {
+      const std::uint64_t one = (source.get()->*number)();
+      if (one == 0 && all_known) return 0;
+      sum += one;
+    }
+    return sum;
+  }
+
+  std::vector<SourcePtr> sources_;
+  std::size_t current_ = 0;
+};
+
+// --- outputs
+// --------------------------------------------------------------------------------------
+
+SpecKind kind_of_output(const Spec& output) {
+  if (output.kind != SpecKind::automatic) return output.kind;
+  if (output.path.ends_with('/') || is_directory(output.path)) return SpecKind::directory;
+  if (is_tar_name(output.path)) return SpecKind::tar;
+  if (is_tfrecord_name(output.path)) return SpecKind::tfrecord;
+  return is_picture_name(output.path) ? SpecKind::file : SpecKind::directory;
+}
+
+// An output that is one of the inputs would be read and written at once.
+void refuse_input_as_output(const Spec& output, const std::vector<Spec>& inputs) {
+  struct stat out {};
+  if (output.kind == SpecKind::standard_stream || !exists(output.path, &out)) return;
+  for (const Spec& input : inputs) {
+    if (input.kind == SpecKind::standard_stream || input.kind == SpecKind::list ||
+        input.kind == SpecKind::list0) {
+      continue;
+    }
+    for (const std::string& path : expand(input.path)) {
+      struct stat in {};
+      if (exists(path, &in) && in.st_ino == out.st_ino && in.st_dev == out.st_dev) {
+        fail(Code::usage, "{}: is an input too; name another output", printable(output.path));
+      }
+    }
+  }
+}
+
+class Registry final : public Containers {
+ public:
+  std::unique_ptr<Source> open_source(const std::vector<Spec>& specs,
+                                      const SourceOptions& options) const override {
+    const auto is_stdin = [](const Spec& spec) { return spec.path == "-"; };
+    if (std::count_if(specs.begin(), specs.end(), is_stdin) > 1) {
+      fail(Code::usage, "standard input can be read only once");
+    }
+    std::vector<SourcePtr> sources;
+    for (const Input& input : resolve(specs)) sources.push_back(open_input(input, options));
+    if (sources.size() == 1) return std::move(sources[0]);
+    return std::make_unique<ChainSource>(std::move(sources));
+  }
+
+  std::unique_ptr<Sink> open_sink(const Spec& output, const SinkOptions& options) const override {
+    refuse_input_as_output(output, options.inputs);
+    switch (kind_of_output(output)) {
+      case SpecKind::directory:
+        return create_directory_sink(output.path,
+                                     {options.tool, options.settings, options.task, options.force});
+      case SpecKind::file:
+        return create_file_sink(output.path);
+      case SpecKind::standard_stream:
+        return std::make_unique<TarSink>(Fd(dup(STDOUT_FILENO)), "standard output");
+      case SpecKind::tar:
+        if (is_shard_pattern(output.path)) {
+          fail(Code::usage, "{}: shards cannot be written by this version", printable(output.path));
+        }
+        return std::make_unique<TarSink>(output.path);
+      case SpecKind::tfrecord:
+        fail(Code::unsupported, "{}: TFRecords cannot be written by this version",
+             printable(output.path));
+      default:
+        fail(Code::usage, "'{}' is not an output", printable(output.text));
+    }
+  }
+};
+
+}  // namespace
+
+const Containers& registry() {
+  static const Registry instance;
+  return instance;
+}
+
+}  // namespace prep

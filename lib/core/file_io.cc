@@ -1,0 +1,321 @@
+#include "lib/core/file_io.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+
+namespace prep {
+namespace {
+
+constexpr std::uint64_t kCopyBlock = 1 << 20;
+
+// Calls f() until it is done or fails with something other than EINTR.
+template <typename F>
+auto retry(F f) -> decltype(f()) {
+  for (;;) {
+    const auto result = f();
+    if (result >= 0 || errno != EINTR) return result;
+    check_interrupt();
+  }
+}
+
+// Whether the error lies in the name, so that another sample may well be written.
+bool is_name_error(int error_number) {
+  return error_number == ENAMETOOLONG || error_number == EISDIR || error_number == ENOTDIR ||
+         error_number == EEXIST || error_number == ENOTEMPTY || error_number == EILSEQ ||
+         error_number == ELOOP || error_number == EINVAL;
+}
+
+[[noreturn]] void fail_output(int error_number, std::string_view doing, const std::string& path) {
+  if (is_name_error(error_number)) {
+    throw BadSample(Code::name, fmt::format("{}: cannot {}: {}", printable(path), doing,
+                                            os_message(error_number)));
+  }
+  fail(Code::io, "{}: cannot {}: {}", printable(path), doing, os_message(error_number));
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) reset(other.release());
+  return *this;
+}
+
+int Fd::release() { return std::exchange(fd_, -1); }
+
+void Fd::reset(int fd) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+}
+
+Fd open_file(const std::string& path, int flags, unsigned mode) {
+  Fd fd(retry([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); }));
+  if (!fd) fail_errno(errno, "open", path);
+  return fd;
+}
+
+std::size_t read_fully(int fd, std::uint8_t* out, std::size_t size, std::string_view name) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = retry([&] { return read(fd, out + done, size - done); });
+    if (n < 0) fail_errno(errno, "read", name);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+std::size_t pread_fully(int fd, std::uint8_t* out, std::size_t size, std::uint64_t offset,
+                        std::string_view name) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = retry(
+        [&] { return pread(fd, out + done, size - done, static_cast<off_t>(offset + done)); });
+    if (n < 0) fail_errno(errno, "read", name);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+void write_fully(int fd, ByteView data, std::string_view name) {
+  std::size_t done = 0;
+  while (done < data.size()) {
+    const ssize_t n = retry([&] { return write(fd, data.data() + done, data.size() - done); });
+    if (n < 0 && errno == EPIPE) fail(Code::io, "{}: its reader went away", printable(name));
+    if (n < 0) fail(Code::io, "{}: cannot write: {}", printable(name), os_message(errno));
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+std::int64_t mtime_ns(const struct stat& st) {
+  return std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
+}
+
+// --- contents ---------------------------------------------------------------------------------
+
+int FileContent::fd() const {
+  if (!fd_) {
+    // O_NONBLOCK so that a FIFO among the files cannot hang the run; it does nothing to a file.
+    fd_ = open_file(path_, O_RDONLY | O_NONBLOCK);
+    if (fstat(fd_.get(), &status_) != 0) fail_errno(errno, "stat", path_);
+    if (S_ISDIR(status_.st_mode)) fail(Code::io, "{}: is a directory", printable(path_));
+    if (!S_ISREG(status_.st_mode)) {
+      fail(Code::unsupported, "{}: is not a regular file", printable(path_));
+    }
+    known_ = true;
+  }
+  return fd_.get();
+}
+
+const struct stat& FileContent::status() const {
+  if (!known_) {
+    if (stat(path_.c_str(), &status_) != 0) fail_errno(errno, "stat", path_);
+    if (S_ISDIR(status_.st_mode)) fail(Code::io, "{}: is a directory", printable(path_));
+    known_ = true;
+  }
+  return status_;
+}
+
+Bytes FileContent::read(std::uint64_t offset, std::uint64_t length) const {
+  const int file = fd();
+  const std::uint64_t size = static_cast<std::uint64_t>(status_.st_size);
+  const std::uint64_t begin = std::min(offset, size);
+  const std::uint64_t wanted = std::min(length, size - begin);
+  // One byte more than the file should have tells whether it has grown.
+  const bool to_end = begin + wanted == size;
+  auto* block = static_cast<std::uint8_t*>(std::malloc(wanted + 1));
+  if (!block) throw std::bad_alloc();
+  Bytes bytes = Bytes::take_malloc(block, wanted);
+  if (pread_fully(file, block, wanted + (to_end ? 1 : 0), begin, path_) != wanted) {
+    fail(Code::io, "{}: its size changed while it was read", printable(path_));
+  }
+  return bytes;
+}
+
+Bytes RangeContent::read(std::uint64_t offset, std::uint64_t length) const {
+  const std::uint64_t begin = std::min(offset, size_);
+  const std::uint64_t wanted = std::min(length, size_ - begin);
+  auto* block = static_cast<std::uint8_t*>(std::malloc(wanted + 1));
+  if (!block) throw std::bad_alloc();
+  Bytes bytes = Bytes::take_malloc(block, wanted);
+  if (pread_fully(file_->get(), block, wanted, offset_ + begin, origin_) != wanted) {
+    fail(Code::truncated, "{}: the file ends inside it", printable(origin_));
+  }
+  return bytes;
+}
+
+// --- atomic files -----------------------------------------------------------------------------
+
+namespace {
+
+// Opens the temporary file; where its directory is missing, makes that first.
+int open_temporary(const std::string& temporary) {
+  const auto attempt = [&] {
+    return retry(
+        [&] { return open(temporary.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666); });
+  };
+  int fd = attempt();
+  if (fd < 0 && errno == ENOENT) {
+    make_directories(parent_directory(temporary));
+    fd = attempt();
+  }
+  if (fd < 0) fail_output(errno, "create", temporary);
+  return fd;
+}
+
+bool same_file(int fd, const std::string& path) {
+  struct stat open_one {
+  }, named{};
+  return fstat(fd, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+}
+
+// Opens and locks. Between the two, a writer that has just finished may have renamed the file: then
+// the lock is on its finished output, so look again.
+int open_locked(const std::string& temporary, const std::string& path) {
+  for (;;) {
+    Fd fd(open_temporary(temporary));
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) {
+        fail(Code::io, "{}: another run is writing it", printable(path));
+      }
+      // A file system without locks: go on without that protection.
+      return fd.release();
+    }
+    if (same_file(fd.get(), temporary)) return fd.release();
+  }
+}
+
+void sync_directory(const std::string& path) {
+  Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems refuse fsync on a directory (EINVAL); there is nothing more to do there.
+  if (directory && fsync(directory.get()) != 0 && errno != EINVAL) fail_errno(errno, "sync", path);
+}
+
+}  // namespace
+
+namespace {
+
+// What fails while reading is the sample's fault, not the output's.
+template <typename F>
+auto as_bad_sample(F read_something) -> decltype(read_something()) {
+  try {
+    return read_something();
+  } catch (const Error& error) {
+    if (error.code() == Code::interrupted) throw;
+    throw BadSample(error.code(), error.what());
+  }
+}
+
+std::uint64_t source_size(const Content& content) {
+  return as_bad_sample([&] { return content.size(); });
+}
+
+Bytes source_block(const Content& content, std::uint64_t offset, std::uint64_t length) {
+  return as_bad_sample([&] {
+    Bytes block = content.read(offset, length);
+    if (block.empty()) {
+      fail(Code::truncated, "{}: ends after {} bytes", printable(content.origin()), offset);
+    }
+    return block;
+  });
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path, std::string temporary, Sharing sharing)
+    : path_(std::move(path)), temporary_(std::move(temporary)) {
+  guard_ = std::make_unique<RemoveOnSignal>(temporary_);
+  fd_.reset(sharing == Sharing::locked ? open_locked(temporary_, path_)
+                                       : open_temporary(temporary_));
+  if (ftruncate(fd_.get(), 0) != 0) {
+    const int error_number = errno;
+    unlink(temporary_.c_str());
+    fail_output(error_number, "truncate", temporary_);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (!committed_) unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(ByteView data) {
+  write_fully(fd_.get(), data, path_);
+  written_ += data.size();
+}
+
+void AtomicFile::write(const Content& content) {
+  for (std::uint64_t offset = 0, size = source_size(content); offset < size;) {
+    const Bytes block = source_block(content, offset, std::min(kCopyBlock, size - offset));
+    write(block.view());
+    offset += block.size();
+  }
+}
+
+void AtomicFile::commit(const Commit& how) {
+  if (how.mtime_ns != 0) {
+    const struct timespec times[2] = {
+        {0, UTIME_OMIT},
+        {static_cast<time_t>(how.mtime_ns / 1'000'000'000), how.mtime_ns % 1'000'000'000}};
+    if (futimens(fd_.get(), times) != 0) fail_output(errno, "set the time of", path_);
+  }
+  if (how.sync && fsync(fd_.get()) != 0) fail_output(errno, "sync", path_);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_output(errno, "rename to", path_);
+  committed_ = true;
+  guard_.reset();
+  // NFS and quotas may report a failed write only now.
+  if (close(fd_.release()) != 0 && errno != EINTR) fail_output(errno, "close", path_);
+  if (how.sync) sync_directory(parent_directory(path_));
+}
+
+std::string locked_temporary(std::string_view path) {
+  constexpr std::size_t kLongestName = 255;
+  std::string name(base_name(path));
+  if (name.size() + std::string_view("..prep-tmp").size() > kLongestName) {
+    name = fmt::format("{:016x}", std::hash<std::string>{}(name));
+  }
+  return join_path(parent_directory(path), "." + name + ".prep-tmp");
+}
+
+// --- paths ------------------------------------------------------------------------------------
+
+void make_directories(const std::string& path) {
+  if (mkdir(path.c_str(), 0777) == 0) return;
+  int error_number = errno;
+  if (error_number == ENOENT) {
+    const std::string parent = parent_directory(path);
+    if (parent == path) fail_output(error_number, "create", path);
+    make_directories(parent);
+    if (mkdir(path.c_str(), 0777) == 0) return;
+    error_number = errno;
+  }
+  struct stat status {};
+  const bool is_there = error_number == EEXIST && stat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return;
+  fail_output(is_there ? ENOTDIR : error_number, "create the directory", path);
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);  // npos + 1 == 0
+}
+
+std::string parent_directory(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  if (directory.empty() || directory == ".") return std::string(name);
+  std::string path(directory);
+  if (!path.ends_with('/')) path += '/';
+  return path.append(name);
+}
+
+}  // namespace prep

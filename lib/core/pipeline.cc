@@ -1,0 +1,312 @@
+#include "lib/core/pipeline.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "lib/core/interrupt.h"
+
+namespace prep {
+namespace {
+
+// How long a thread that holds one of make's tokens waits for work before it gives it back.
+constexpr auto kIdleBeforeRelease = std::chrono::milliseconds(20);
+
+struct Item {
+  Sample sample;
+  Outcome outcome;
+  std::uint64_t bytes = 0;  // what it adds to the bytes in flight
+  bool ready = false;       // through the stage
+};
+
+std::uint64_t resident_bytes(const Sample& sample) {
+  std::uint64_t sum = 0;
+  for (const Part& part : sample.parts) sum += part.content->resident_bytes();
+  return sum;
+}
+
+std::uint64_t total_size(const Sample& sample) {
+  std::uint64_t sum = 0;
+  for (const Part& part : sample.parts) sum += part.content->size();
+  return sum;
+}
+
+void set_failed(Outcome& outcome, Code code, const std::string& message) {
+  outcome.kind = Outcome::Kind::failed;
+  outcome.code = code;
+  outcome.message = message;
+  outcome.bytes_out = 0;
+}
+
+void set_skipped(Outcome& outcome, std::string reason) {
+  outcome.kind = Outcome::Kind::skipped;
+  outcome.message = std::move(reason);
+  outcome.bytes_out = 0;
+}
+
+class Pipeline {
+ public:
+  Pipeline(Source& source, const Stage& stage, Sink& sink, JobSlots& slots,
+           const PipelineOptions& options, const std::function<void(const Outcome&)>& done)
+      : source_(source),
+        stage_(stage),
+        sink_(sink),
+        slots_(slots),
+        options_(options),
+        done_(done),
+        max_samples_(options.max_samples
+                         ? options.max_samples
+                         : 32 * static_cast<std::size_t>(std::max(slots.limit(), 1))),
+        remember_keys_(!source.unique_keys()) {}
+
+  void run() {
+    work(/*first=*/true);
+    {
+      std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    hired_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // --- the crew ---------------------------------------------------------------------------------
+
+  // The life of a thread beyond the first: works while it has a slot, then waits for another.
+  void serve() {
+    const InterruptibleThread interruptible;
+    Lock lock(mutex_);
+    for (;;) {
+      hired_.wait(lock, [&] { return granted_ > 0 || closing_; });
+      if (granted_ == 0) return;
+      --granted_;
+      lock.unlock();
+      work(/*first=*/false);
+      slots_.release();
+      lock.lock();
+      --helpers_;
+    }
+  }
+
+  // Called when there may be work for one more: asks for a slot, and wakes or starts a thread.
+  void invite(Lock&) {
+    if (helpers_ + 1 >= slots_.limit() || !slots_.try_acquire()) return;
+    ++helpers_;
+    ++granted_;
+    if (helpers_ <= static_cast<int>(threads_.size())) {
+      hired_.notify_one();
+      return;
+    }
+    try {
+      threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that are there do the work.
+      --helpers_;
+      --granted_;
+      slots_.release();
+    }
+  }
+
+  // Does what is to be done until all is done; a helper leaves earlier when its slot is wanted.
+  void work(bool first) {
+    const InterruptibleThread interruptible;
+    Lock lock(mutex_);
+    while (!finished()) {
+      if (interrupt_signal()) {
+        stop(lock, [] { check_interrupt(); });
+      } else if (can_write()) {
+        write_oldest(lock);
+      } else if (can_read()) {
+        read_and_process(lock);
+      } else if (first || !slots_.shared()) {
+        changed_.wait_for(lock, std::chrono::milliseconds(200));
+      } else if (changed_.wait_for(lock, kIdleBeforeRelease) == std::cv_status::timeout) {
+        return;
+      }
+    }
+  }
+
+  bool finished() const { return error_ || (source_ended_ && !reading_ && items_.empty()); }
+  bool can_write() const { return !writing_ && !items_.empty() && items_.front()->ready; }
+  bool can_read() const {
+    return !reading_ && !source_ended_ &&
+           (items_.empty() ||
+            (items_.size() < max_samples_ && bytes_in_flight_ < options_.max_bytes));
+  }
+
+  // Runs f(); what it throws ends the run, unless something ended it before.
+  template <typename F>
+  void stop(Lock& lock, F f) {
+    if (!lock.owns_lock()) lock.lock();
+    try {
+      f();
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+    changed_.notify_all();
+  }
+
+  // --- the three things to do -------------------------------------------------------------------
+
+  void read_and_process(Lock& lock) {
+    reading_ = true;
+    lock.unlock();
+    auto item = std::make_unique<Item>();
+    bool more = false;
+    std::exception_ptr error;
+    try {
+      more = read_own_share(*item);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    reading_ = false;
+    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
+    if (!more) {
+      source_ended_ = true;
+      changed_.notify_all();
+      return;
+    }
+    Item& mine = *item;
+    bytes_in_flight_ += mine.bytes;
+    items_.push_back(std::move(item));
+    if (can_read()) {
+      changed_.notify_one();
+      invite(lock);
+    }
+    lock.unlock();
+    try {
+      process(mine);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
+    const std::uint64_t now = resident_bytes(mine.sample);
+    bytes_in_flight_ += now - mine.bytes;
+    mine.bytes = now;
+    mine.ready = true;
+    if (items_.front().get() == &mine) changed_.notify_one();
+  }
+
+  // The next sample that is this task's. Keys are compared here, where samples come in order, so
+  // that of two samples with one name it is always the second that fails.
+  bool read_own_share(Item& item) {
+    do {
+      item.sample = Sample();
+      if (!source_.next(item.sample)) return false;
+    } while (!options_.task.has(item.sample.key));
+    item.outcome.key = item.sample.key;
+    if (!item.sample.parts.empty()) item.outcome.origin = item.sample.parts[0].content->origin();
+    item.bytes = resident_bytes(item.sample);
+    if (remember_keys_ && !item.sample.fault && !keys_.insert(item.sample.key)) {
+      item.sample.fault = Error(
+          Code::duplicate, fmt::format("{}: another sample before it has the key '{}' too",
+                                       printable(item.outcome.origin), printable(item.sample.key)));
+    }
+    return true;
+  }
+
+  // In parallel. Errors mark the sample; only a sink's own failure leaves.
+  void process(Item& item) {
+    Outcome& outcome = item.outcome;
+    try {
+      if (item.sample.fault) throw *item.sample.fault;
+      if (sink_.up_to_date(item.sample, stage_)) {
+        set_skipped(outcome, "up to date");
+      } else {
+        outcome.bytes_in = total_size(item.sample);
+        stage_.apply(item.sample, outcome.notes);
+        if (!outcome.notes.skip_reason.empty()) {
+          set_skipped(outcome, outcome.notes.skip_reason);
+        } else if (!options_.dry_run) {
+          sink_.check(item.sample);
+        }
+      }
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted) throw;
+      set_failed(outcome, error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+      set_failed(outcome, Code::limit,
+                 fmt::format("{}: not enough memory", printable(outcome.origin)));
+    } catch (const std::exception& error) {
+      set_failed(outcome, Code::internal,
+                 fmt::format("{}: {}", printable(outcome.origin), error.what()));
+    }
+    if (sink_.concurrent()) put(item);
+    if (outcome.kind != Outcome::Kind::written) item.sample.parts.clear();
+  }
+
+  void put(Item& item) {
+    Outcome& outcome = item.outcome;
+    if (outcome.kind == Outcome::Kind::written) {
+      try {
+        outcome.bytes_out = total_size(item.sample);
+        if (!options_.dry_run) sink_.put(item.sample);
+      } catch (const BadSample& error) {
+        set_failed(outcome, error.code(), error.what());
+      }
+    }
+    item.sample.parts.clear();
+  }
+
+  void write_oldest(Lock& lock) {
+    writing_ = true;
+    Item& item = *items_.front();
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      if (!sink_.concurrent()) put(item);
+      done_(item.outcome);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    writing_ = false;
+    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
+    bytes_in_flight_ -= item.bytes;
+    items_.pop_front();
+    // Others may wait for room, for the role of the writer, or for the end.
+    changed_.notify_all();
+  }
+
+  Source& source_;
+  const Stage& stage_;
+  Sink& sink_;
+  JobSlots& slots_;
+  const PipelineOptions& options_;
+  const std::function<void(const Outcome&)>& done_;
+  const std::size_t max_samples_;
+  const bool remember_keys_;
+  KeySet keys_;  // of the reading thread
+
+  std::mutex mutex_;
+  std::condition_variable changed_;          // there may be something to do
+  std::condition_variable hired_;            // a slot was granted, or the run is over
+  std::deque<std::unique_ptr<Item>> items_;  // from the oldest that is not written yet
+  std::uint64_t bytes_in_flight_ = 0;
+  bool reading_ = false, writing_ = false, source_ended_ = false, closing_ = false;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+  int helpers_ = 0;  // slots held for threads beyond the first
+  int granted_ = 0;  // those of them that no thread has taken up yet
+};
+
+}  // namespace
+
+void run_pipeline(Source& source, const Stage& stage, Sink& sink, JobSlots& slots,
+                  const PipelineOptions& options, const std::function<void(const Outcome&)>& done) {
+  Pipeline(source, stage, sink, slots, options, done).run();
+}
+
+}  // namespace prep

@@ -1,0 +1,78 @@
+// Source --samples--> Stage --in order--> Sink: the three interfaces that every tool is made of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/core/sample.h"
+
+namespace prep {
+
+// What was counted along the way, by reason: {"hidden file": 3, "directory loop": 1}.
+using Tally = std::map<std::string, std::uint64_t>;
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Fills `sample` with the next one; false at the end. Called by one thread at a time, and cheap:
+  // where the container allows it, bytes are left for Content::read().
+  // throws Error: the run ends (truncated, corrupt, io).
+  virtual bool next(Sample& sample) = 0;
+  // Whether no key can come twice, so that nobody needs to remember keys.
+  virtual bool unique_keys() const { return false; }
+  // Things that are not samples and were left out on purpose (hidden files, directories in a tar).
+  virtual Tally left_out() const { return {}; }
+  // How many samples and bytes will come, if that is known cheaply; for the progress bar.
+  virtual std::uint64_t expected_samples() const { return 0; }
+  virtual std::uint64_t expected_bytes() const { return 0; }
+  virtual std::uint64_t consumed_bytes() const { return 0; }
+};
+
+// What a stage has to say about a sample besides its new bytes.
+struct Notes {
+  std::vector<std::string> counts;    // "passed through unchanged": summed up in the report
+  std::vector<std::string> warnings;  // "raw/1.jpg: trailing bytes …": counted by kind, shown
+  std::string skip_reason;            // not empty: the sample is left out, counted under this
+
+  void warn(std::string kind) { warnings.push_back(std::move(kind)); }
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  // Changes the sample in place: replaces parts' names and contents, never the key. Called from
+  // many threads at once. throws Error: this sample is bad.
+  virtual void apply(Sample& sample, Notes& notes) const = 0;
+  // The names that apply() may give to a part of this name, most likely first. A rerun takes a
+  // sample as done when each of its parts has an up-to-date output under one of them.
+  virtual std::vector<std::string> output_names(const std::string& part) const { return {part}; }
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // Whether put() may be called from many threads, in any order. Otherwise it is called by one
+  // thread at a time, in the order of the source.
+  virtual bool concurrent() const { return false; }
+  // Whether the sample's outputs are already there and newer than their sources; called from many
+  // threads, before the stage. `stage` names the outputs.
+  virtual bool up_to_date(const Sample&, const Stage&) const { return false; }
+  // Checks what can be known without writing (names, collisions); called from many threads, before
+  // put(). throws Error: this sample is bad.
+  virtual void check(const Sample&) const {}
+  // throws BadSample: this sample can't be written, the run goes on; Error: the run ends.
+  virtual void put(const Sample& sample) = 0;
+  // Makes the output final and durable. Called once, after the last put(). throws Error.
+  virtual void commit() = 0;
+  // Called instead of commit() when there were more bad samples than allowed: what is good by
+  // itself stays (a directory's files), a stream is left without its end, the rest is undone.
+  virtual void abandon() = 0;
+  // A destructor with neither undoes what is not good by itself.
+
+  virtual std::uint64_t bytes_written() const { return 0; }
+};
+
+}  // namespace prep

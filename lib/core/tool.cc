@@ -1,0 +1,298 @@
+#include "lib/core/tool.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/interrupt.h"
+#include "lib/core/version.h"
+
+namespace prep {
+namespace {
+
+constexpr int kExitFailed = 1, kExitUsage = 2, kExitBadSamples = 3;
+constexpr const char* kToolGroup = "Options";
+constexpr const char* kCommonGroup = "Common options";
+
+struct CommonOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::optional<int> jobs;
+  std::string task = "0/1";
+  std::string max_errors = "0";
+  std::string errors_path, report_path;
+  std::string progress = "auto";
+  bool quiet = false, verbose = false, dry_run = false, force = false;
+};
+
+void add_common_options(CLI::App& app, CommonOptions& o, bool has_output) {
+  app.option_defaults()->group(kCommonGroup);
+  app.add_option("INPUT", o.inputs, "directories, tars, shards, @lists, files, or - (a tar stream)")
+      ->required()
+      ->option_text("...");
+  // -q belongs to the quality where a tool has one.
+  const char* quiet = app.get_option_no_throw("-q") ? "--quiet" : "-q,--quiet";
+  if (has_output) {
+    app.add_option("-o,--output", o.output,
+                   "a directory, x.tar, x.tar.gz, x.tar.zst, or - (a tar stream)")
+        ->required()
+        ->option_text("OUTPUT");
+    app.add_flag("-n,--dry-run", o.dry_run, "do everything but write");
+    app.add_flag("-f,--force", o.force,
+                 "redo what is up to date; write into a directory with other files");
+  }
+  app.add_option("-j,--jobs", o.jobs, "threads (default: the CPUs, or what make lends)")
+      ->check(CLI::Range(1, 4096))
+      ->option_text("N");
+  app.add_option("--task", o.task, "do share I (from 0) of N, by a hash of the key")
+      ->option_text("I/N");
+  app.add_option("--max-errors", o.max_errors, "how many bad samples are tolerated, N or N%")
+      ->option_text("N");
+  app.add_option("--errors", o.errors_path, "write a JSON line for each bad sample")
+      ->option_text("FILE");
+  app.add_option("--report", o.report_path, "write the summary as JSON")->option_text("FILE");
+  app.add_option("--progress", o.progress, "auto (on a terminal), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->option_text("WHEN");
+  app.add_flag(quiet, o.quiet, "errors only");
+  app.add_flag("-v,--verbose", o.verbose, "every warning");
+}
+
+// CLI11's own layout, with each option's default behind its description.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string value = option->get_default_str();
+    const bool shown = option->get_items_expected_max() > 0 && !value.empty() && value != "[]" &&
+                       value != "{}" && value != "\"\"";
+    return option->get_description() + (shown ? " (default " + value + ")" : "");
+  }
+};
+
+Task parse_task(const std::string& text) {
+  Task task;
+  char extra = 0;
+  unsigned long long index = 0, count = 0;
+  if (std::sscanf(text.c_str(), "%llu/%llu%c", &index, &count, &extra) != 2 || index >= count ||
+      text.find('-') != std::string::npos) {
+    fail(Code::usage, "--task {}: give I/N with 0 <= I < N", printable(text));
+  }
+  task.index = index;
+  task.count = count;
+  return task;
+}
+
+// Every option of the tool itself with its value, given or default: what decides the output.
+std::string settings_of(const CLI::App& app, const ToolInfo& info) {
+  nlohmann::json settings{{"tool", info.name}, {"version", kVersion}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != kToolGroup || option->get_positional()) continue;
+    const std::string name = option->get_name();
+    if (name == "--help" || name == "--version") continue;
+    settings[name] = option->count() ? nlohmann::json(option->results())
+                                     : nlohmann::json({option->get_default_str()});
+  }
+  return settings.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+// Descriptors 0 to 2 that were closed would be given to the next file that is opened, and messages
+// or data would go into it. Each gets one that fails when it is used, as gnulib's stdopen does.
+void open_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    if (opened != fd) std::abort();
+  }
+}
+
+class Run {
+ public:
+  Run(Tool& tool, const Containers& containers, const CLI::App& app, const CommonOptions& common)
+      : tool_(tool),
+        containers_(containers),
+        info_(tool.info()),
+        common_(common),
+        settings_(settings_of(app, info_)),
+        task_(parse_task(common.task)),
+        budget_(ErrorBudget::parse(common.max_errors)),
+        reporter_(reporter_options()) {}
+
+  int execute() {
+    int exit_code = 0;
+    try {
+      process();
+      exit_code = finish();
+    } catch (const Error& error) {
+      reporter_.error(error.what());
+      exit_code = error.code() == Code::usage ? kExitUsage : kExitFailed;
+      sink_.reset();
+      say_failed();
+    } catch (const std::exception& error) {
+      reporter_.error(error.what());
+      exit_code = kExitFailed;
+      sink_.reset();
+      say_failed();
+    }
+    return write_reports(exit_code);
+  }
+
+ private:
+  Reporter::Options reporter_options() const {
+    const bool show = common_.progress == "always" ||
+                      (common_.progress == "auto" && isatty(STDERR_FILENO) && !common_.quiet);
+    const Verbosity verbosity = common_.quiet     ? Verbosity::quiet
+                                : common_.verbose ? Verbosity::verbose
+                                                  : Verbosity::normal;
+    return {info_.name, verbosity, show, common_.errors_path};
+  }
+
+  void process() {
+    std::vector<Spec> inputs;
+    for (const std::string& word : common_.inputs) inputs.push_back(parse_spec(word));
+    const std::unique_ptr<Stage> stage = tool_.make_stage();
+    SourceOptions source_options;
+    if (tool_.has_output()) {
+      const Spec output = parse_spec(common_.output);
+      source_options.excluded.push_back(output.path);
+      // A dry run still asks the output what is up to date, so it is opened, but never written.
+      sink_ = containers_.open_sink(output, {info_.name, settings_, task_, common_.force, inputs});
+    } else {
+      sink_ = tool_.make_sink();
+    }
+    source_ = containers_.open_source(inputs, source_options);
+    reporter_.expect(source_->expected_samples(), source_->expected_bytes());
+    std::string warning;
+    const auto slots = make_job_slots(common_.jobs, std::getenv("MAKEFLAGS"), &warning);
+    if (!warning.empty()) reporter_.warn(warning);
+    PipelineOptions options;
+    options.task = task_;
+    options.dry_run = common_.dry_run;
+    run_pipeline(*source_, *stage, *sink_, *slots, options, [&](const Outcome& outcome) {
+      reporter_.consumed(source_->consumed_bytes());
+      reporter_.add(outcome);
+    });
+  }
+
+  // All samples went through: makes the output final, or not.
+  int finish() {
+    Summary& summary = reporter_.summary();
+    summary.left_out = source_->left_out();
+    if (summary.read == 0 && task_.count == 1) fail(Code::empty, "{}", no_samples());
+    const bool good = budget_.allows(summary.failed, summary.read);
+    if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();
+    if (tool_.has_output()) reporter_.say(summary_text(summary, reporter_.seconds()));
+    if (good) return 0;
+    reporter_.error(fmt::format("{} bad {}, more than --max-errors {} allows",
+                                human_count(summary.failed),
+                                summary.failed == 1 ? "sample" : "samples", common_.max_errors));
+    return kExitBadSamples;
+  }
+
+  std::string no_samples() const {
+    std::string text = "there are no samples in";
+    for (const std::string& input : common_.inputs) text += " " + printable(input);
+    for (const auto& [reason, count] : source_->left_out()) {
+      text += fmt::format(" ({} {} left out)", human_count(count), reason);
+    }
+    return text;
+  }
+
+  void say_failed() {
+    const Summary& summary = reporter_.summary();
+    if (summary.read == 0 || !tool_.has_output()) return;
+    reporter_.say(fmt::format("ended early, the output is not complete\n{}",
+                              summary_text(summary, reporter_.seconds())));
+  }
+
+  int write_reports(int exit_code) {
+    try {
+      reporter_.close();
+      if (!common_.report_path.empty()) write_summary(exit_code);
+    } catch (const Error& error) {
+      reporter_.error(error.what());
+      return exit_code ? exit_code : kExitFailed;
+    }
+    return exit_code;
+  }
+
+  void write_summary(int exit_code) {
+    nlohmann::json report = summary_json(reporter_.summary(), reporter_.seconds());
+    report["tool"] = info_.name;
+    report["version"] = kVersion;
+    report["settings"] = nlohmann::json::parse(settings_);
+    report["task"] = {{"index", task_.index}, {"count", task_.count}};
+    report["exit_code"] = interrupt_signal() ? 128 + interrupt_signal() : exit_code;
+    AtomicFile file(common_.report_path, locked_temporary(common_.report_path),
+                    AtomicFile::Sharing::locked);
+    file.write(
+        as_bytes(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+    file.commit({});
+  }
+
+  Tool& tool_;
+  const Containers& containers_;
+  const ToolInfo info_;
+  const CommonOptions& common_;
+  const std::string settings_;
+  const Task task_;
+  const ErrorBudget budget_;
+  Reporter reporter_;
+  std::unique_ptr<Sink> sink_;
+  std::unique_ptr<Source> source_;
+};
+
+// After cleaning up, dies by the signal itself, so that a shell or make sees what happened.
+[[noreturn]] void die_by_signal(int number) {
+  signal(number, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  raise(number);
+  _exit(128 + number);
+}
+
+int usage_error(const ToolInfo& info, std::string_view message) {
+  fmt::print(stderr, "{}: error: {}\n{}: see {} --help\n", info.name, message, info.name,
+             info.name);
+  return kExitUsage;
+}
+
+}  // namespace
+
+int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
+  open_standard_streams();
+  install_signal_handlers();
+  // What prints for people or filters dies quietly when its reader has seen enough (`| head`).
+  if (!tool.has_output()) signal(SIGPIPE, SIG_DFL);
+  const ToolInfo info = tool.info();
+  CLI::App app(info.summary, info.name);
+  app.set_version_flag("--version", fmt::format("{} (preptools) {}", info.name, kVersion));
+  app.option_defaults()->always_capture_default()->group(kToolGroup);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.footer(info.description);
+  CommonOptions common;
+  int exit_code = 0;
+  try {
+    tool.add_options(app);
+    add_common_options(app, common, tool.has_output());
+    app.parse(argc, argv);
+    exit_code = Run(tool, containers, app, common).execute();
+  } catch (const CLI::Success& success) {  // --help, --version
+    exit_code = app.exit(success);
+    if (std::fflush(stdout) != 0) exit_code = kExitFailed;
+  } catch (const CLI::Error& error) {
+    exit_code = usage_error(info, error.what());
+  } catch (const Error& error) {
+    exit_code = usage_error(info, error.what());
+  }
+  if (const int number = interrupt_signal()) die_by_signal(number);
+  return exit_code;
+}
+
+}  // namespace prep

@@ -1,0 +1,66 @@
+// The frame of a tool: common options, one run, one way to end.
+//
+// A tool is a class with its options and its stage; main() hands it to run_tool() together with the
+// containers that the program knows. See docs/adding-a-tool.md.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/core/key_hash.h"
+#include "lib/core/report.h"
+#include "lib/core/spec.h"
+#include "lib/core/stream.h"
+
+namespace prep {
+
+// What a container must know of the run to open an input.
+struct SourceOptions {
+  std::vector<std::string> excluded;  // directories that are not walked: the run's own output
+};
+
+// What a container must know of the run to open an output.
+struct SinkOptions {
+  std::string tool;      // "prep-resize"
+  std::string settings;  // all that decides the output's bytes, as one line of text
+  Task task;
+  bool force = false;
+  std::vector<Spec> inputs;  // so that an output can refuse to be one of them
+};
+
+// The containers that a program knows; formats/registry.h has them all.
+class Containers {
+ public:
+  virtual ~Containers() = default;
+  // The inputs in order, as one source. throws Error usage, not_found, io.
+  virtual std::unique_ptr<Source> open_source(const std::vector<Spec>& inputs,
+                                              const SourceOptions& options) const = 0;
+  virtual std::unique_ptr<Sink> open_sink(const Spec& output, const SinkOptions& options) const = 0;
+};
+
+struct ToolInfo {
+  std::string name;         // "prep-resize"
+  std::string summary;      // one line
+  std::string description;  // what --help says below the options: examples, exit codes
+};
+
+class Tool {
+ public:
+  virtual ~Tool() = default;
+  virtual ToolInfo info() const = 0;
+  virtual void add_options(CLI::App&) {}
+  // Called once after parsing. throws Error usage where options do not go together.
+  virtual std::unique_ptr<Stage> make_stage() = 0;
+  // A tool with another kind of output than samples makes its own sink, and has no -o.
+  virtual bool has_output() const { return true; }
+  virtual std::unique_ptr<Sink> make_sink() { return nullptr; }
+};
+
+// Parses, runs, reports; returns the exit code (0 done, 1 failed, 2 usage, 3 bad samples).
+// A run that a signal ended does not return: after cleaning up the process dies by that signal.
+int run_tool(Tool& tool, const Containers& containers, int argc, char** argv);
+
+}  // namespace prep

@@ -1,0 +1,206 @@
+"""What the benchmarks share: staging a corpus, timing whole programs in turns, tables."""
+import collections
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from PIL import Image
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+PEERS = os.path.join(ROOT, "tests", "bench", "peers")
+ORIENTATION_TAG = 0x0112
+# Memory, so that no disk is measured.
+FAST_DIR = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+
+# In `command`, the words {input} and {output} stand for the folders. `cores` it may run on.
+Program = collections.namedtuple("Program", "name version command cores")
+Missing = collections.namedtuple("Missing", "name package")
+Run = collections.namedtuple("Run", "wall cpu files")
+
+
+class Corpus(collections.namedtuple("Corpus", "source folder names bytes left_out")):
+    """The staged files of `source`.
+
+    `names` maps a staged path below `folder` to the original's below `source`; `left_out` counts
+    the others by reason.
+    """
+
+    def describe(self):
+        text = "%s: %d files, mean %.0f kB" % (self.source, len(self.names),
+                                               self.bytes / len(self.names) / 1e3)
+        reasons = ["%d %s" % (count, reason) for reason, count in sorted(self.left_out.items())]
+        return text + ("; left out: " + ", ".join(reasons) if reasons else "")
+
+
+def fail(message):
+    print("error: " + message, file=sys.stderr)
+    sys.exit(1)
+
+
+def jpegs_below(folder):
+    return sorted(os.path.join(parent, name) for parent, _, names in os.walk(folder)
+                  for name in names if name.lower().endswith((".jpg", ".jpeg")))
+
+
+def reason_to_leave_out(image, short):
+    """Why this picture would not be the same work for every program, or None."""
+    if image.format != "JPEG":
+        return "no JPEG inside"
+    if image.mode not in ("RGB", "L"):
+        return "not RGB or grey"
+    if image.getexif().get(ORIENTATION_TAG, 1) != 1:
+        return "not upright"
+    if min(image.size) <= short:
+        return "already small enough"
+    image.load()
+    return None
+
+
+def spread(items, limit):
+    """At most `limit` of the items, evenly spaced."""
+    if len(items) <= limit:
+        return items
+    return [items[i * len(items) // limit] for i in range(limit)]
+
+
+def copy_all(source, target, chosen):
+    names, total = {}, 0
+    for kind in ("wide", "tall"):
+        os.makedirs(os.path.join(target, kind))
+    for index, (path, kind) in enumerate(chosen):
+        name = "%s/%06d.jpg" % (kind, index)
+        shutil.copyfile(path, os.path.join(target, name))
+        names[name] = os.path.relpath(path, source)
+        total += os.path.getsize(path)
+    return names, total
+
+
+def stage(source, target, short, limit):
+    """Copies the usable JPEGs below `source` to target/wide and target/tall.
+
+    Two folders, because vipsthumbnail can be told a width or a height, not a short side; new
+    names, because some programs write all outputs into one folder.
+    """
+    left_out, usable = collections.Counter(), []
+    for path in jpegs_below(source):
+        try:
+            with Image.open(path) as image:
+                reason = reason_to_leave_out(image, short)
+                wide = image.width >= image.height
+        except (OSError, SyntaxError, Image.DecompressionBombError):
+            reason = "unreadable"
+        if reason:
+            left_out[reason] += 1
+        else:
+            usable.append((path, "wide" if wide else "tall"))
+    chosen = spread(usable, limit)
+    if len(chosen) < len(usable):
+        left_out["beyond --limit"] = len(usable) - len(chosen)
+    if not chosen:
+        fail("no usable JPEG below %s (%s)" % (source, dict(left_out)))
+    return Corpus(source, target, *copy_all(source, target, chosen), dict(left_out))
+
+
+def one_thread_environment():
+    """Peers compete core against core, so none may start threads of its own."""
+    return dict(os.environ, VIPS_CONCURRENCY="1", MAGICK_THREAD_LIMIT="1", OMP_NUM_THREADS="1",
+                OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
+
+
+def count_files(folder):
+    return sum(not name.startswith(".") for _, _, names in os.walk(folder) for name in names)
+
+
+def run_program(program, source, target):
+    """Runs a program from folder to folder, on its cores; its messages show only if it fails."""
+    folders = {"{input}": source, "{output}": target}
+    command = [folders.get(word, word) for word in program.command]
+    cores = ",".join(map(str, program.cores))
+    with tempfile.TemporaryFile() as messages:
+        start = time.perf_counter()
+        process = subprocess.Popen(["taskset", "-c", cores, *command], stdin=subprocess.DEVNULL,
+                                   stdout=messages, stderr=messages,
+                                   env=one_thread_environment())
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            messages.seek(0)
+            fail("%s ended with %d:\n%s" % (program.name, process.returncode,
+                                            messages.read().decode(errors="replace")))
+    return Run(wall, usage.ru_utime + usage.ru_stime, count_files(target))
+
+
+def show_progress(text):
+    if sys.stderr.isatty():
+        print("\r%-60s\r%s" % ("", text), end="", file=sys.stderr, flush=True)
+
+
+def run_in_turns(programs, source, target, runs):
+    """A B C A B C …, after one uncounted turn, so that a slow minute hits all of them alike."""
+    results = {program.name: [] for program in programs}
+    for turn in range(runs + 1):
+        for program in programs:
+            show_progress("turn %d of %d: %s" % (turn, runs, program.name))
+            os.makedirs(target)
+            run = run_program(program, source, target)
+            shutil.rmtree(target)
+            if turn > 0:
+                results[program.name].append(run)
+    show_progress("")
+    return results
+
+
+def median(runs, field):
+    return statistics.median(getattr(run, field) for run in runs)
+
+
+def cpu_model():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        for line in info:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def machine():
+    return {"cpu": cpu_model(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+
+
+def first_line_of(*command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (result.stdout or result.stderr).partition("\n")[0].strip()
+
+
+def python_version_of(module):
+    """The module's version for /usr/bin/python3, or None where it is not installed."""
+    code = "import %s as m; print(m.__version__)" % module
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                            check=False)
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
+def tool(build, name):
+    path = os.path.join(build, "tools", name)
+    if not os.access(path, os.X_OK):
+        fail("%s is not there; build it first, or say --build DIR" % path)
+    return path
+
+
+def markdown_table(header, rows):
+    """The first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(header) + " |",
+             "|" + "|".join([" --- "] + [" ---: "] * (len(header) - 1)) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def write_json(path, content):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")

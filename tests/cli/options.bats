@@ -1,0 +1,77 @@
+# Options: wrong ones, their combinations, and that help and docs name every one.
+load common
+
+setup_file() { make_photos_once; }
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+@test "wrong usage is exit 2, with a message and no output" {
+  local wrong=(
+    "" "$PHOTOS" "$PHOTOS -o" "$PHOTOS -o out --short 0" "$PHOTOS -o out --short x"
+    "$PHOTOS -o out --short 64 --long 64" "$PHOTOS -o out -q 101" "$PHOTOS -o out --filter nearest"
+    "$PHOTOS -o out --nosuch" "$PHOTOS -o out -j 0" "$PHOTOS -o out --max-errors many"
+    "$PHOTOS -o out --background pink" "$PHOTOS -o list:out" "- - -o out" "$PHOTOS -o tar:s-%06d.tar")
+  for arguments in "${wrong[@]}"; do
+    run_apart prep-resize $arguments < /dev/null
+    [ "$status" -eq 2 ] || { echo "exit $status for: $arguments"; false; }
+    [ -z "$output" ]
+    [[ "$stderr" == "prep-resize: error: "* ]]
+    [ ! -e out ]
+  done
+}
+
+@test "a missing input is exit 1 and named" {
+  run prep-resize nosuch -o out
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"nosuch: cannot open: No such file or directory"* ]]
+  [ ! -e out ]
+}
+
+@test "version and help go to standard output" {
+  for tool in prep-ls prep-resize; do
+    run_apart $tool --version
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ^$tool\ \(preptools\)\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    run_apart $tool --help
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ "$output" == *"Exit status"* ]]
+  done
+}
+
+@test "every option of --help is on the tool's page, and every one of the page in --help" {
+  for tool in prep-ls prep-resize; do
+    $tool --help | grep -oE -- '--[a-z][a-z-]+' | sort -u > help.txt
+    cat "$PREP_SOURCE/docs/$tool.md" "$PREP_SOURCE/docs/common-options.md" |
+      grep -oE -- '`(-[a-z], )?--[a-z][a-z-]+' | grep -oE -- '--[a-z][a-z-]+' | sort -u > page.txt
+    diff help.txt page.txt
+  done
+}
+
+@test "a dry run writes nothing and finds what is bad" {
+  cp -r "$PHOTOS" raw
+  cp -r "$BAD" raw/bad
+  run prep-resize raw -o out -n
+  [ "$status" -eq 3 ]
+  [ ! -e out ]
+  run prep-resize "$PHOTOS" -o out.tar -n
+  [ "$status" -eq 0 ]
+  [ ! -e out.tar ]
+}
+
+@test "-v shows every warning, --quiet none" {
+  mkdir raw
+  local photo
+  photo=$(find "$PHOTOS" -name '*.jpg' | sort | head -n 1)
+  for i in 1 2 3 4 5 6 7 8; do { cat "$photo"; echo trailing; } > raw/$i.jpg; done
+  run_apart prep-resize raw -o a
+  [ "$(grep -c 'warning: raw/' <<< "$stderr")" -eq 5 ]
+  run_apart prep-resize raw -o b -v
+  [ "$(grep -c 'warning: raw/' <<< "$stderr")" -eq 8 ]
+  run_apart prep-resize raw -o c --quiet
+  [ -z "$stderr" ]
+}
+
+@test "the tools that decode nothing start quickly and do not load OpenCV" {
+  run ldd "$PREP_BIN/prep-ls"
+  [[ "$output" != *opencv* ]]
+}

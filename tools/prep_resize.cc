@@ -1,0 +1,279 @@
+// prep-resize: shrinks images so that the short side is 256 (or what --short or --long say).
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/registry.h"
+#include "lib/core/tool.h"
+#include "lib/image/resize.h"
+
+namespace prep {
+namespace {
+
+using image::Format;
+using image::ResizeResult;
+
+constexpr std::size_t kHead = 32;  // enough to tell a format, and a PNG's colour type
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
+constexpr std::array kFormats{Format::jpeg, Format::png, Format::webp,
+                              Format::tiff, Format::bmp, Format::gif};
+
+// "seg.png" → {"seg.", "png"}; "jpg" → {"", "jpg"}.
+std::pair<std::string, std::string> split_extension(const std::string& part) {
+  const std::size_t dot = part.find_last_of('.') + 1;  // npos + 1 == 0
+  return {part.substr(0, dot), part.substr(dot)};
+}
+
+bool is_image_name(const std::string& part) {
+  const std::string last = split_extension(part).second;
+  return std::any_of(kFormats.begin(), kFormats.end(),
+                     [&](Format format) { return image::has_extension(format, last); });
+}
+
+// The name of a part that now holds `format`: its extension is replaced where it is another
+// format's, added where there is none; a name of the user's own ("input") stays.
+std::string renamed(const std::string& part, Format format) {
+  const auto [stem, last] = split_extension(part);
+  if (image::has_extension(format, last) || (!part.empty() && !is_image_name(part))) return part;
+  return stem + std::string(image::extension(format));
+}
+
+bool is_palette_png(ByteView head) {
+  return image::sniff(head) == Format::png && head.size() > 25 && head[25] == 3;
+}
+
+class ResizeStage final : public Stage {
+ public:
+  ResizeStage(image::ResizeOptions options, std::vector<std::string> nearest)
+      : options_(std::move(options)), nearest_(std::move(nearest)) {}
+
+  void apply(Sample& sample, Notes& notes) const override {
+    for (Part& part : sample.parts) {
+      try {
+        apply_to(part, notes);
+      } catch (const Error& error) {
+        // What reading says names the file already.
+        const std::string origin = printable(part.content->origin());
+        const std::string what = error.what();
+        throw Error(error.code(), what.starts_with(origin) ? what : origin + ": " + what);
+      }
+      if (!notes.skip_reason.empty()) return;
+    }
+  }
+
+  std::vector<std::string> output_names(const std::string& part) const override {
+    std::vector<std::string> names{renamed(part, target())};
+    const auto add = [&](std::string name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(std::move(name));
+      }
+    };
+    add(part);
+    if (part.empty() || is_image_name(part)) {
+      for (const Format format : kFormats) add(renamed(part, format));
+    }
+    return names;
+  }
+
+ private:
+  Format target() const {
+    return options_.to == image::OutputFormat::png ? Format::png : Format::jpeg;
+  }
+
+  void apply_to(Part& part, Notes& notes) const {
+    const bool nearest = std::find(nearest_.begin(), nearest_.end(), part.name) != nearest_.end();
+    const Bytes head = part.content->read(0, kHead);
+    if (head.empty() && is_image_name(part.name)) fail(Code::empty, "the file is empty");
+    if (image::sniff(head.view()) == Format::unknown) {
+      if (nearest || is_image_name(part.name)) {
+        fail(Code::corrupt, "is not a picture, though its name says so{}", resemblance(head));
+      }
+      notes.counts.push_back("other parts, unchanged");
+      return;
+    }
+    if (part.content->size() > kLargestFile) {
+      fail(Code::limit, "has {} bytes, more than a picture file may have (1 GiB)",
+           part.content->size());
+    }
+    if (!nearest && is_palette_png(head.view())) {
+      notes.warn("palette PNG resized like a photo; a label map needs --nearest " +
+                 printable(part.name));
+    }
+    take(part, run(part.content->load(), nearest), notes);
+  }
+
+  ResizeResult run(const Bytes& input, bool nearest) const {
+    // A worker's scratch memory lives as long as its thread; there is one stage in a process.
+    thread_local std::optional<image::Resizer> resizer;
+    if (!resizer) resizer.emplace(options_);
+    return nearest ? resizer->resize_nearest(input) : resizer->resize(input);
+  }
+
+  static void take(Part& part, ResizeResult result, Notes& notes) {
+    for (std::string& warning : result.warnings) notes.warn(std::move(warning));
+    switch (result.kind) {
+      case ResizeResult::Kind::skipped:
+        notes.skip_reason = result.reason;
+        return;
+      case ResizeResult::Kind::not_an_image:
+        notes.counts.push_back("other parts, unchanged");
+        return;
+      case ResizeResult::Kind::unchanged:
+        notes.counts.push_back("images that were right already, unchanged");
+        break;
+      case ResizeResult::Kind::resized:
+        notes.counts.push_back("images resized");
+        break;
+    }
+    part.name = renamed(part.name, result.format);
+    part.content = std::make_shared<MemoryContent>(std::move(result.data), part.content->origin(),
+                                                   part.content->mtime_ns());
+  }
+
+  // What stands where a picture should be is most often a server's answer.
+  static std::string_view resemblance(const Bytes& head) {
+    const std::string_view text = head.text();
+    if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") ||
+        text.starts_with("<html")) {
+      return " (it is an HTML page)";
+    }
+    if (text.starts_with("version https://git-lfs")) return " (it is a Git LFS pointer)";
+    return "";
+  }
+
+  const image::ResizeOptions options_;
+  const std::vector<std::string> nearest_;
+};
+
+const std::map<std::string, image::Filter> kFilters{{"bilinear", image::Filter::bilinear},
+                                                    {"bicubic", image::Filter::bicubic},
+                                                    {"lanczos", image::Filter::lanczos},
+                                                    {"box", image::Filter::box}};
+const std::map<std::string, image::SubsamplingChoice> kSubsamplings{
+    {"420", image::SubsamplingChoice::s420},
+    {"444", image::SubsamplingChoice::s444},
+    {"keep", image::SubsamplingChoice::keep}};
+const std::map<std::string, image::OutputFormat> kOutputFormats{
+    {"jpeg", image::OutputFormat::jpeg},
+    {"png", image::OutputFormat::png},
+    {"keep", image::OutputFormat::keep}};
+const std::map<std::string, image::IccChoice> kIccChoices{{"srgb", image::IccChoice::srgb},
+                                                          {"keep", image::IccChoice::keep},
+                                                          {"ignore", image::IccChoice::ignore}};
+
+// An option whose value is one of a map's words.
+template <typename T>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& word,
+                        const std::map<std::string, T>& choices, const std::string& help) {
+  std::string words;
+  for (const auto& [choice, value] : choices) words += (words.empty() ? "" : ", ") + choice;
+  return app.add_option(name, word, help + ": " + words)
+      ->check(CLI::IsMember(choices))
+      ->option_text("WORD");
+}
+
+// "white", "black", "#rrggbb" or "r,g,b".
+std::array<std::uint8_t, 3> parse_color(const std::string& text) {
+  if (text == "white") return {255, 255, 255};
+  if (text == "black") return {0, 0, 0};
+  unsigned r = 0, g = 0, b = 0;
+  char extra = 0;
+  const bool hex =
+      text.size() == 7 && std::sscanf(text.c_str(), "#%2x%2x%2x%c", &r, &g, &b, &extra) == 3;
+  const bool decimal = std::sscanf(text.c_str(), "%3u,%3u,%3u%c", &r, &g, &b, &extra) == 3;
+  if ((!hex && !decimal) || std::max({r, g, b}) > 255) {
+    fail(Code::usage, "--background {}: give white, black, #rrggbb or r,g,b", printable(text));
+  }
+  return {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b)};
+}
+
+class ResizeTool final : public Tool {
+ public:
+  ToolInfo info() const override {
+    return {
+        "prep-resize", "Shrink images so that the short side is 256, once, before training.",
+        "What is small enough, upright and a JPEG already passes byte for byte; parts that are no\n"
+        "pictures (labels, JSON, captions) go through unchanged, so samples stay whole.\n\n"
+        "Examples:\n"
+        "  prep-resize photos/ -o small/\n"
+        "  find photos -name '*.jpg' -print0 | prep-resize list0:- -o small/\n"
+        "  prep-resize 'raw-{000..099}.tar' -o small.tar --max-errors 1%\n"
+        "  prep-resize photos/ -o - | prep-ls -\n"
+        "  prep-resize voc/ -o voc-256/ --nearest seg.png\n\n"
+        "Exit status: 0 done, 1 the run failed, 2 wrong usage, 3 more bad samples than\n"
+        "--max-errors allows."};
+  }
+
+  void add_options(CLI::App& app) override {
+    auto* short_side = app.add_option("--short", short_side_, "short side in pixels")
+                           ->check(CLI::Range(1, 65500))
+                           ->option_text("N");
+    app.add_option("--long", long_side_, "long side in pixels, instead of --short")
+        ->check(CLI::Range(1, 65500))
+        ->option_text("N")
+        ->excludes(short_side);
+    add_choice(app, "--filter", filter_, kFilters, "resampling filter, antialiased");
+    app.add_option("-q,--quality", options_.quality, "JPEG quality")
+        ->check(CLI::Range(1, 100))
+        ->option_text("N");
+    add_choice(app, "--subsampling", subsampling_, kSubsamplings,
+               "chroma of the output (keep: 444 stays, all else becomes 420)");
+    add_choice(app, "--to", to_, kOutputFormats, "format of the output");
+    app.add_flag("--enlarge", options_.enlarge, "enlarge what is smaller, too");
+    app.add_option("--nearest", nearest_, "a part that holds masks: nearest neighbour, stays PNG")
+        ->option_text("PART")
+        ->expected(1)
+        ->take_all();
+    add_choice(app, "--icc", icc_, kIccChoices, "colour profiles");
+    app.add_option("--background", background_,
+                   "colour under transparent pixels: white, black, #rrggbb or r,g,b")
+        ->option_text("COLOR");
+    app.add_flag("--keep-exif", options_.keep_exif, "copy EXIF, with the orientation set upright");
+    app.add_flag("--allow-truncated", options_.allow_truncated, "keep pictures that end early");
+    app.add_option("--max-pixels", options_.max_pixels, "a picture with more is a bad sample")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+        ->option_text("N");
+    app.add_option("--max-scans", options_.max_scans, "a JPEG with more scans is a bad sample")
+        ->check(CLI::Range(1, 100000))
+        ->option_text("N");
+    app.add_option("--min-side", options_.min_side,
+                   "leave out pictures with a shorter short side (0: off)")
+        ->check(CLI::Range(0, 65500))
+        ->option_text("N");
+    app.add_option("--max-aspect", options_.max_aspect,
+                   "leave out pictures with a larger long:short ratio (0: off)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->option_text("X");
+  }
+
+  std::unique_ptr<Stage> make_stage() override {
+    image::ResizeOptions options = options_;
+    options.short_side = long_side_ ? std::nullopt : std::optional(short_side_);
+    options.long_side = long_side_;
+    options.filter = kFilters.at(filter_);
+    options.subsampling = kSubsamplings.at(subsampling_);
+    options.to = kOutputFormats.at(to_);
+    options.icc = kIccChoices.at(icc_);
+    options.background = parse_color(background_);
+    options.validate();
+    return std::make_unique<ResizeStage>(options, nearest_);
+  }
+
+ private:
+  image::ResizeOptions options_;
+  int short_side_ = 256;
+  std::optional<int> long_side_;
+  std::string filter_ = "bilinear", subsampling_ = "420", to_ = "jpeg", icc_ = "srgb";
+  std::string background_ = "white";
+  std::vector<std::string> nearest_;
+};
+
+}  // namespace
+}  // namespace prep
+
+int main(int argc, char** argv) {
+  prep::ResizeTool tool;
+  return prep::run_tool(tool, prep::registry(), argc, argv);
+}
