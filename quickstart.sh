@@ -5,7 +5,8 @@
 # the images given to it are only read. Missing Debian packages are installed first.
 set -euo pipefail
 
-readonly root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+readonly root
 readonly build="$root/build"
 readonly work="$build/quickstart"
 
@@ -41,7 +42,7 @@ generate_photos() {  # DIR
 
 # "240 files, 15.3 MB" of the images below a directory.
 sizes() {  # DIR
-  find -L "$1" -type f -printf '%s\n' |
+  find -L "$1" -type f ! -name '.*' -printf '%s\n' |
     awk '{ bytes += $1 } END { printf "%d files, %.1f MB\n", NR, bytes / 1e6 }'
 }
 
@@ -79,7 +80,11 @@ main() {
   fi
   local input
   if [[ $# -eq 1 ]]; then
-    input=$(realpath -e -- "$1")
+    [[ -d "$1" ]] || {
+      say "quickstart.sh: $1 is not a directory" >&2
+      exit 2
+    }
+    input=$(realpath -- "$1")
   fi
 
   build_tools

@@ -4,7 +4,8 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
-readonly jobs="$(nproc)"
+jobs="$(nproc)"
+readonly jobs
 
 # Tests labelled release-only measure time or memory, which the sanitizers distort.
 run_sanitized() {

@@ -8,6 +8,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -42,7 +43,8 @@ bool is_zstd(ByteView head) {
 // refuse more (the user's limit): then it stays as it is.
 void widen_pipe(int fd) {
   struct stat status {};
-  if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) fcntl(fd, F_SETPIPE_SZ, kPipeSize);
+  if (fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  if (fcntl(fd, F_GETPIPE_SZ) < kPipeSize) fcntl(fd, F_SETPIPE_SZ, kPipeSize);
 }
 
 }  // namespace
@@ -54,8 +56,16 @@ Compression detect_compression(ByteView head) {
 }
 
 Compression compression_for_name(std::string_view path) {
-  if (path.ends_with(".gz") || path.ends_with(".tgz")) return Compression::gzip;
-  if (path.ends_with(".zst") || path.ends_with(".tzst")) return Compression::zstd;
+  const auto ends_with = [&](std::string_view ending) {
+    const auto same = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == b;
+    };
+    return path.size() >= ending.size() &&
+           std::equal(path.end() - static_cast<std::ptrdiff_t>(ending.size()), path.end(),
+                      ending.begin(), same);
+  };
+  if (ends_with(".gz") || ends_with(".tgz")) return Compression::gzip;
+  if (ends_with(".zst") || ends_with(".tzst")) return Compression::zstd;
   return Compression::none;
 }
 

@@ -17,7 +17,8 @@ enum class Compression { none, gzip, zstd };
 
 // What the first bytes of a file say (4 are enough). Inputs are told by this, never by name.
 Compression detect_compression(ByteView head);
-// What an output of this name should be: ".gz" and ".tgz" gzip, ".zst" and ".tzst" zstd.
+// What an output of this name should be: ".gz" and ".tgz" gzip, ".zst" and ".tzst" zstd, in upper
+// or lower case.
 Compression compression_for_name(std::string_view path);
 
 // A stream of bytes to pull from.

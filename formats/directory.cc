@@ -313,7 +313,6 @@ class DirectorySink final : public Sink {
   }
 
   bool concurrent() const override { return true; }
-  std::uint64_t bytes_written() const override { return bytes_; }
 
   bool up_to_date(const Sample& sample, const Stage& stage) const override {
     std::vector<std::string> used;  // one output cannot stand for two parts
@@ -361,7 +360,6 @@ class DirectorySink final : public Sink {
         for (std::size_t k = 0; k < i; ++k) unlink(files[k]->path().c_str());
         throw;
       }
-      bytes_ += files[i]->written();
     }
   }
 
@@ -411,7 +409,7 @@ class DirectorySink final : public Sink {
   const bool made_root_;
   std::unique_ptr<RunStamp> stamp_;
   const std::string temporary_prefix_;
-  std::atomic<std::uint64_t> counter_{0}, bytes_{0};
+  std::atomic<std::uint64_t> counter_{0};
 };
 
 class FileSink final : public Sink {
@@ -433,7 +431,6 @@ class FileSink final : public Sink {
     if (file_) file_->commit({.sync = true});
   }
   void abandon() override { file_.reset(); }
-  std::uint64_t bytes_written() const override { return file_ ? file_->written() : 0; }
 
  private:
   std::string path_;

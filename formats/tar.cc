@@ -18,7 +18,6 @@ namespace {
 // How much of one sample's data is held in memory; also what a sink reads ahead of one sample.
 constexpr std::uint64_t kMemoryPerSample = 64 << 20;
 // A guard against a tar that is all one sample.
-constexpr std::size_t kMaxParts = 10'000;
 
 struct stat status_of(int fd, std::string_view name) {
   struct stat status {};
@@ -211,10 +210,7 @@ std::optional<Sample> TarSource::add_part(const std::string& path, const TarMemb
     complete = with_fault(grouper_.finish());
     key_ = key;
   }
-  if (++parts_ > kMaxParts) {
-    fail(Code::limit, "{}: more than {} members have the key '{}'", printable(archive_->name),
-         kMaxParts, printable(key_));
-  }
+  ++parts_;
   std::string origin = member_origin(archive_->name, path);
   const auto content = fault ? std::make_shared<MemoryContent>(Bytes(), std::move(origin))
                              : load(member, std::move(origin));
@@ -411,6 +407,12 @@ void TarSink::commit() {
   const struct stat status = status_of(stream_.get(), name_);
   // A full disk may show only now.
   if (S_ISREG(status.st_mode) && fsync(stream_.get()) != 0) fail_errno(errno, "sync", name_);
+}
+
+Tally TarSink::warnings() const {
+  if (pax_members_ == 0) return {};
+  return {{"long names or sizes in PAX headers, which some loaders (wids, old DALI) cannot read",
+           pax_members_}};
 }
 
 void TarSink::abandon() {

@@ -96,10 +96,9 @@ class TarSink final : public Sink {
   void commit() override;
   // No end mark: a file is removed, and the reader of a stream sees that it was cut short.
   void abandon() override;
-  std::uint64_t bytes_written() const override { return writer_ ? writer_->written() : 0; }
 
-  // How many members needed a PAX header; some loaders (wids, old DALI) don't know them.
-  std::uint64_t pax_members() const { return pax_members_; }
+  // How many members needed a PAX header.
+  Tally warnings() const override;
 
  private:
   std::unique_ptr<AtomicFile> file_;  // or else

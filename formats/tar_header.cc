@@ -285,27 +285,6 @@ std::string pax_record(std::string_view key, std::string_view value) {
   return fmt::format("{} {}={}\n", length, key, value);
 }
 
-bool is_utf8(std::string_view text) {
-  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    if (lead < 0x80) continue;
-    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-    if (lead < 0xC0 || lead > 0xF7 || text.size() - i < static_cast<std::size_t>(more))
-      return false;
-    std::uint32_t point = lead & (0x3F >> more);
-    for (int k = 0; k < more; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i++]);
-      if ((byte & 0xC0) != 0x80) return false;
-      point = point << 6 | (byte & 0x3F);
-    }
-    if (point < kSmallest[more] || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 bool append_tar_header(std::string_view name, std::uint64_t size, std::string& out) {

@@ -49,7 +49,9 @@ ByteView TarFileInput::peek(std::size_t size) {
 }
 
 std::size_t TarFileInput::read(std::span<std::uint8_t> out) {
-  const std::size_t count = pread_fully(file_->get(), out.data(), out.size(), position_, name_);
+  const auto wanted =
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - position_));
+  const std::size_t count = pread_fully(file_->get(), out.data(), wanted, position_, name_);
   position_ += count;
   return count;
 }

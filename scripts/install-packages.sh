@@ -3,7 +3,8 @@
 # When nothing is missing it needs neither the network nor root.
 set -euo pipefail
 
-readonly list="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/packages.txt"
+list="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/packages.txt"
+readonly list
 
 packages_of() {  # GROUP...
   local group

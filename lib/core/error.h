@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/core/text.h"
+
 namespace prep {
 
 enum class Code {
@@ -60,9 +62,5 @@ std::string os_message(int error_number);
 // throws Error about `path` with the words for errno: code not_found for ENOENT and ENOTDIR, io
 // otherwise. `doing` completes "cannot …": fail_errno(errno, "open", path).
 [[noreturn]] void fail_errno(int error_number, std::string_view doing, std::string_view path);
-
-// A name for a message: printable UTF-8 is left as it is; quotes, control bytes and bytes that are
-// not UTF-8 are shown as in C ("\n", "\xff"), so that a name can neither break a line nor hide.
-std::string printable(std::string_view name);
 
 }  // namespace prep

@@ -19,9 +19,21 @@ namespace {
 // How long a thread that holds one of make's tokens waits for work before it gives it back.
 constexpr auto kIdleBeforeRelease = std::chrono::milliseconds(20);
 
+// A thread takes as many samples at a time as it will be busy with for about this long, so that
+// cheap stages are not outweighed by the hand-over.
+constexpr auto kBatchTime = std::chrono::microseconds(200);
+constexpr std::size_t kLargestBatch = 64;
+
+// Parts up to this size are read in parallel for a sink that is not.
+constexpr std::uint64_t kLargestPreload = 4 << 20;
+
 struct Item {
   Sample sample;
   Outcome outcome;
+};
+
+struct Batch {
+  std::vector<Item> items;
   std::uint64_t bytes = 0;  // what it adds to the bytes in flight
   bool ready = false;       // through the stage
 };
@@ -29,6 +41,12 @@ struct Item {
 std::uint64_t resident_bytes(const Sample& sample) {
   std::uint64_t sum = 0;
   for (const Part& part : sample.parts) sum += part.content->resident_bytes();
+  return sum;
+}
+
+std::uint64_t resident_bytes(const Batch& batch) {
+  std::uint64_t sum = 0;
+  for (const Item& item : batch.items) sum += resident_bytes(item.sample);
   return sum;
 }
 
@@ -75,6 +93,7 @@ class Pipeline {
     hired_.notify_all();
     for (std::thread& thread : threads_) thread.join();
     if (error_) std::rethrow_exception(error_);
+    if (source_error_) std::rethrow_exception(source_error_);
   }
 
  private:
@@ -136,12 +155,12 @@ class Pipeline {
     }
   }
 
-  bool finished() const { return error_ || (source_ended_ && !reading_ && items_.empty()); }
-  bool can_write() const { return !writing_ && !items_.empty() && items_.front()->ready; }
+  bool finished() const { return error_ || (source_ended_ && !reading_ && batches_.empty()); }
+  bool can_write() const { return !writing_ && !batches_.empty() && batches_.front()->ready; }
   bool can_read() const {
     return !reading_ && !source_ended_ &&
-           (items_.empty() ||
-            (items_.size() < max_samples_ && bytes_in_flight_ < options_.max_bytes));
+           (batches_.empty() ||
+            (samples_in_flight_ < max_samples_ && bytes_in_flight_ < options_.max_bytes));
   }
 
   // Runs f(); what it throws ends the run, unless something ended it before.
@@ -160,60 +179,77 @@ class Pipeline {
 
   void read_and_process(Lock& lock) {
     reading_ = true;
+    const std::size_t wanted = std::min(batch_size_, max_samples_ - samples_in_flight_);
+    const std::uint64_t room = options_.max_bytes - bytes_in_flight_;
     lock.unlock();
-    auto item = std::make_unique<Item>();
-    bool more = false;
+    auto batch = std::make_unique<Batch>();
     std::exception_ptr error;
+    bool more = true;
     try {
-      more = read_own_share(*item);
+      while (more && batch->items.size() < wanted && batch->bytes < room) more = read_into(*batch);
     } catch (...) {
+      // What was read before still goes its way, and then the run ends with this error.
       error = std::current_exception();
     }
     lock.lock();
     reading_ = false;
-    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
-    if (!more) {
-      source_ended_ = true;
+    source_ended_ = !more || error;
+    if (error) source_error_ = error;
+    if (batch->items.empty()) {
       changed_.notify_all();
       return;
     }
-    Item& mine = *item;
+    Batch& mine = *batch;
+    samples_in_flight_ += mine.items.size();
     bytes_in_flight_ += mine.bytes;
-    items_.push_back(std::move(item));
+    batches_.push_back(std::move(batch));
     if (can_read()) {
       changed_.notify_one();
       invite(lock);
     }
     lock.unlock();
+    process(lock, mine);
+  }
+
+  // Takes a batch through the stage; comes back with the lock.
+  void process(Lock& lock, Batch& batch) {
+    const auto start = std::chrono::steady_clock::now();
+    std::exception_ptr error;
     try {
-      process(mine);
+      for (Item& item : batch.items) process(item);
     } catch (...) {
       error = std::current_exception();
     }
+    const auto each = (std::chrono::steady_clock::now() - start) / batch.items.size();
     lock.lock();
     if (error) return stop(lock, [&] { std::rethrow_exception(error); });
-    const std::uint64_t now = resident_bytes(mine.sample);
-    bytes_in_flight_ += now - mine.bytes;
-    mine.bytes = now;
-    mine.ready = true;
-    if (items_.front().get() == &mine) changed_.notify_one();
+    batch_size_ = std::clamp<std::size_t>(
+        each.count() > 0 ? static_cast<std::size_t>(kBatchTime / each) : kLargestBatch, 1,
+        kLargestBatch);
+    const std::uint64_t now = resident_bytes(batch);
+    bytes_in_flight_ += now - batch.bytes;
+    batch.bytes = now;
+    batch.ready = true;
+    if (batches_.front().get() == &batch) changed_.notify_one();
   }
 
-  // The next sample that is this task's. Keys are compared here, where samples come in order, so
-  // that of two samples with one name it is always the second that fails.
-  bool read_own_share(Item& item) {
+  // Adds the next sample that is this task's; false at the end. Keys are compared here, where
+  // samples come in order, so that of two samples with one name it is always the second that fails.
+  bool read_into(Batch& batch) {
+    Item item;
     do {
       item.sample = Sample();
       if (!source_.next(item.sample)) return false;
     } while (!options_.task.has(item.sample.key));
     item.outcome.key = item.sample.key;
     if (!item.sample.parts.empty()) item.outcome.origin = item.sample.parts[0].content->origin();
-    item.bytes = resident_bytes(item.sample);
     if (remember_keys_ && !item.sample.fault && !keys_.insert(item.sample.key)) {
       item.sample.fault = Error(
           Code::duplicate, fmt::format("{}: another sample before it has the key '{}' too",
                                        printable(item.outcome.origin), printable(item.sample.key)));
     }
+    batch.bytes += resident_bytes(item.sample);
+    batch.items.push_back(std::move(item));
     return true;
   }
 
@@ -231,6 +267,7 @@ class Pipeline {
           set_skipped(outcome, outcome.notes.skip_reason);
         } else if (!options_.dry_run) {
           sink_.check(item.sample);
+          if (!sink_.concurrent()) preload(item.sample);
         }
       }
     } catch (const Error& error) {
@@ -245,6 +282,16 @@ class Pipeline {
     }
     if (sink_.concurrent()) put(item);
     if (outcome.kind != Outcome::Kind::written) item.sample.parts.clear();
+  }
+
+  // The one thread that writes shall not have to read as well.
+  static void preload(Sample& sample) {
+    for (Part& part : sample.parts) {
+      const Content& content = *part.content;
+      if (content.resident_bytes() > 0 || content.size() > kLargestPreload) continue;
+      part.content =
+          std::make_shared<MemoryContent>(content.load(), content.origin(), content.mtime_ns());
+    }
   }
 
   void put(Item& item) {
@@ -262,20 +309,23 @@ class Pipeline {
 
   void write_oldest(Lock& lock) {
     writing_ = true;
-    Item& item = *items_.front();
+    Batch& batch = *batches_.front();
     lock.unlock();
     std::exception_ptr error;
     try {
-      if (!sink_.concurrent()) put(item);
-      done_(item.outcome);
+      for (Item& item : batch.items) {
+        if (!sink_.concurrent()) put(item);
+        done_(item.outcome);
+      }
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     writing_ = false;
     if (error) return stop(lock, [&] { std::rethrow_exception(error); });
-    bytes_in_flight_ -= item.bytes;
-    items_.pop_front();
+    samples_in_flight_ -= batch.items.size();
+    bytes_in_flight_ -= batch.bytes;
+    batches_.pop_front();
     // Others may wait for room, for the role of the writer, or for the end.
     changed_.notify_all();
   }
@@ -291,12 +341,15 @@ class Pipeline {
   KeySet keys_;  // of the reading thread
 
   std::mutex mutex_;
-  std::condition_variable changed_;          // there may be something to do
-  std::condition_variable hired_;            // a slot was granted, or the run is over
-  std::deque<std::unique_ptr<Item>> items_;  // from the oldest that is not written yet
+  std::condition_variable changed_;             // there may be something to do
+  std::condition_variable hired_;               // a slot was granted, or the run is over
+  std::deque<std::unique_ptr<Batch>> batches_;  // from the oldest that is not written yet
+  std::size_t batch_size_ = 1;
+  std::size_t samples_in_flight_ = 0;
   std::uint64_t bytes_in_flight_ = 0;
   bool reading_ = false, writing_ = false, source_ended_ = false, closing_ = false;
-  std::exception_ptr error_;
+  std::exception_ptr error_;         // ends the run at once
+  std::exception_ptr source_error_;  // ends it once all that was read is through
   std::vector<std::thread> threads_;
   int helpers_ = 0;  // slots held for threads beyond the first
   int granted_ = 0;  // those of them that no thread has taken up yet

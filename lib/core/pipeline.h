@@ -38,7 +38,8 @@ struct PipelineOptions {
 };
 
 // Runs until the source ends; neither commits nor abandons. `done` is called once a sample, in
-// order, by one thread at a time. throws the Error that ended the run.
+// order, by one thread at a time. throws the Error that ended the run; when that came from the
+// source, all samples before it are through.
 void run_pipeline(Source& source, const Stage& stage, Sink& sink, JobSlots& slots,
                   const PipelineOptions& options, const std::function<void(const Outcome&)>& done);
 

@@ -34,15 +34,6 @@ std::string tally_text(const Tally& tally) {
 
 }  // namespace
 
-std::string json_text(const std::string& name) {
-  try {
-    [[maybe_unused]] const std::string valid = nlohmann::json(name).dump();
-    return name;
-  } catch (const nlohmann::json::exception&) {
-    return printable(name);
-  }
-}
-
 // --- numbers
 // --------------------------------------------------------------------------------------
 

@@ -85,9 +85,6 @@ std::string summary_text(const Summary& summary, double seconds);
 // The same for programs, and the tool's name, version, settings and verdict.
 nlohmann::json summary_json(const Summary& summary, double seconds);
 
-// A name as a JSON string's content: as it is if it is UTF-8, else as printable() shows it.
-std::string json_text(const std::string& name);
-
 // "1.2 MB"; powers of 1000.
 std::string human_bytes(std::uint64_t bytes);
 // "12,345".

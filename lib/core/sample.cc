@@ -50,12 +50,17 @@ std::string clean_path(std::string_view path, bool* stripped_root) {
 }
 
 std::optional<Sample> Grouper::add(std::string_view path, std::shared_ptr<const Content> content) {
-  const auto [key, part] = split_key(path);
+  const auto split = split_key(path);
+  const std::string_view part = split.second;
   std::optional<Sample> complete;
-  if (!pending_ || pending_->key != key) {
+  if (!pending_ || pending_->key != split.first) {
     complete = std::move(pending_);
     pending_.emplace();
-    pending_->key = key;
+    pending_->key = split.first;
+  }
+  if (pending_->parts.size() >= kMaxParts) {
+    fail(Code::limit, "{}: more than {} files belong to the sample '{}'",
+         printable(content->origin()), kMaxParts, printable(pending_->key));
   }
   const auto same = [&](const Part& other) { return other.name == part; };
   if (std::any_of(pending_->parts.begin(), pending_->parts.end(), same) && !pending_->fault) {

@@ -82,10 +82,13 @@ std::string clean_path(std::string_view path, bool* stripped_root = nullptr);
 // complete when the next path has another key.
 class Grouper {
  public:
-  // Adds a part; when `path` starts another key, the sample before it is returned.
-  // A part name met twice in one sample sets that sample's fault (duplicate).
+  static constexpr std::size_t kMaxParts = 10'000;
+
+  // Adds a part; when `path` starts another key, the sample before it is returned. A part name met
+  // twice in one sample sets that sample's fault (duplicate). throws Error limit for a sample of
+  // more than kMaxParts.
   std::optional<Sample> add(std::string_view path, std::shared_ptr<const Content> content);
-  // A broken item on its own: returns what was pending first, then the fault itself with next().
+  // What is left at the end.
   std::optional<Sample> finish();
 
  private:

@@ -72,7 +72,8 @@ class Sink {
   virtual void abandon() = 0;
   // A destructor with neither undoes what is not good by itself.
 
-  virtual std::uint64_t bytes_written() const { return 0; }
+  // What readers of the output may stumble over, counted by kind; for the report's warnings.
+  virtual Tally warnings() const { return {}; }
 };
 
 }  // namespace prep

@@ -182,6 +182,10 @@ class Run {
   int finish() {
     Summary& summary = reporter_.summary();
     summary.left_out = source_->left_out();
+    for (const auto& [kind, count] : sink_->warnings()) {
+      summary.warnings[kind] += count;
+      reporter_.warn(fmt::format("{} {}", human_count(count), kind));
+    }
     if (summary.read == 0 && task_.count == 1) fail(Code::empty, "{}", no_samples());
     const bool good = budget_.allows(summary.failed, summary.read);
     if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();

@@ -31,8 +31,8 @@ class ByteReader {
     if (!view) return std::nullopt;
     std::uint32_t value = 0;
     for (int i = 0; i < count; ++i) {
-      value = value << 8 | (*view)[static_cast<std::size_t>(order_ == ByteOrder::big ? i
-                                                                                     : count - 1 - i)];
+      value = value << 8 |
+              (*view)[static_cast<std::size_t>(order_ == ByteOrder::big ? i : count - 1 - i)];
     }
     return value;
   }

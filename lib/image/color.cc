@@ -34,11 +34,16 @@ std::string_view model_name(ColorModel model) {
 
 std::string_view space_name(cmsColorSpaceSignature space) {
   switch (space) {
-    case cmsSigGrayData: return "grey";
-    case cmsSigRgbData: return "RGB";
-    case cmsSigCmykData: return "CMYK";
-    case cmsSigLabData: return "Lab";
-    default: return "another colour space";
+    case cmsSigGrayData:
+      return "grey";
+    case cmsSigRgbData:
+      return "RGB";
+    case cmsSigCmykData:
+      return "CMYK";
+    case cmsSigLabData:
+      return "Lab";
+    default:
+      return "another colour space";
   }
 }
 
@@ -86,7 +91,8 @@ bool is_identity(cmsHTRANSFORM transform, ColorModel model) {
   }
   std::vector<std::uint8_t> out(in.size());
   const auto channels = static_cast<std::size_t>(color_channels(model));
-  cmsDoTransform(transform, in.data(), out.data(), static_cast<cmsUInt32Number>(in.size() / channels));
+  cmsDoTransform(transform, in.data(), out.data(),
+                 static_cast<cmsUInt32Number>(in.size() / channels));
   return std::equal(in.begin(), in.end(), out.begin(),
                     [](int a, int b) { return std::abs(a - b) <= kSrgbTolerance; });
 }
@@ -142,13 +148,13 @@ void ColorConverter::Entry::load(cmsContext context) {
   }
   const ProfilePtr srgb = make_srgb(context, model);
   // lcms' shortcut for grey, a table, is off by 2 levels in the shadows.
-  const cmsUInt32Number flags = cmsFLAGS_BLACKPOINTCOMPENSATION |
-                                (model == ColorModel::grey ? cmsFLAGS_NOOPTIMIZE : 0u);
+  const cmsUInt32Number flags =
+      cmsFLAGS_BLACKPOINTCOMPENSATION | (model == ColorModel::grey ? cmsFLAGS_NOOPTIMIZE : 0u);
   for (const bool alpha : {false, true}) {
     if (alpha && model == ColorModel::cmyk) continue;
-    transform[alpha].reset(cmsCreateTransformTHR(
-        context, profile.get(), input_format(model, alpha), srgb.get(), output_format(model, alpha),
-        INTENT_RELATIVE_COLORIMETRIC, flags));
+    transform[alpha].reset(cmsCreateTransformTHR(context, profile.get(), input_format(model, alpha),
+                                                 srgb.get(), output_format(model, alpha),
+                                                 INTENT_RELATIVE_COLORIMETRIC, flags));
     if (!transform[alpha]) return;
   }
   why.clear();
@@ -171,8 +177,7 @@ ColorConverter::~ColorConverter() = default;
 ColorConverter::Entry& ColorConverter::find(ByteView icc, ColorModel model) {
   const std::size_t hash = std::hash<std::string_view>{}(as_text(icc));
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry->hash == hash && entry->model == model &&
-           as_text(entry->icc) == as_text(icc);
+    return entry->hash == hash && entry->model == model && as_text(entry->icc) == as_text(icc);
   });
   if (found != entries_.end()) {
     std::rotate(entries_.begin(), found, found + 1);
@@ -215,7 +220,8 @@ void cmyk_to_rgb(const ConstPlane& cmyk, const Plane& rgb) {
 void ycc_to_rgb(const ConstPlane& luma, const ConstPlane& cb, const ConstPlane& cr,
                 const Plane& rgb) {
   // ITU-T T.871, in 16-bit fixed point; the half rounds.
-  constexpr int kHalf = 1 << 15, kRedCr = 91881, kGreenCb = 22554, kGreenCr = 46802, kBlueCb = 116130;
+  constexpr int kHalf = 1 << 15, kRedCr = 91881, kGreenCb = 22554, kGreenCr = 46802,
+                kBlueCb = 116130;
   const auto clamp = [](int v) { return static_cast<std::uint8_t>(std::clamp(v, 0, 255)); };
   for (int y = 0; y < rgb.height; ++y) {
     const std::uint8_t *l = luma.row(y), *b = cb.row(y), *r = cr.row(y);

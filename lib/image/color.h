@@ -70,6 +70,7 @@ void ycc_to_rgb(const ConstPlane& y, const ConstPlane& cb, const ConstPlane& cr,
 
 // Lays pixels with alpha (2 channels: grey, 4: RGB) over an sRGB colour. The result, in memory of
 // `out`, has 3 channels, or 1 where both the pixels and the background are grey.
-Plane compose(const ConstPlane& pixels, const std::array<std::uint8_t, 3>& background, PlaneBuffer& out);
+Plane compose(const ConstPlane& pixels, const std::array<std::uint8_t, 3>& background,
+              PlaneBuffer& out);
 
 }  // namespace prep::image

@@ -45,7 +45,7 @@ struct JpegInfo {
   std::array<std::array<std::uint16_t, 64>, 4> quant{};
   bool ends = false;                  // an EOI was met
   std::size_t end_offset = 0;         // just behind that EOI (or the input's size)
-  std::vector<std::string> warnings;  // "12 bytes before the end marker are not image data", …
+  std::vector<std::string> warnings;  // "12 bytes after the end of the image", …
 };
 
 // Whether the bytes start like a JPEG (FF D8 FF).

@@ -230,8 +230,8 @@ void read_masks(const ByteReader& reader, std::uint32_t header, BmpInfo& info) {
 }
 
 void check_bmp_kind(std::uint32_t compression, const BmpInfo& info) {
-  const bool runs = (compression == kRle8 && info.bits == 8) ||
-                    (compression == kRle4 && info.bits == 4);
+  const bool runs =
+      (compression == kRle8 && info.bits == 8) || (compression == kRle4 && info.bits == 4);
   const bool fields = compression == kBitFields && (info.bits == 16 || info.bits == 32);
   if (compression != kRgb && !runs && !fields) {
     fail(Code::unsupported, "a BMP of {} bits with compression {} is not supported", info.bits,

@@ -15,11 +15,11 @@ namespace prep::image {
 struct WebpInfo {
   int width = 0, height = 0;  // of the canvas
   bool alpha = false;
-  bool animated = false;      // the first frame is what decodes
+  bool animated = false;  // the first frame is what decodes
   int orientation = 1;
-  ByteView icc;               // views into the file
+  ByteView icc;  // views into the file
   Bytes exif;
-  ByteView frame;             // animated: the first ANMF chunk's payload
+  ByteView frame;  // animated: the first ANMF chunk's payload
   std::vector<std::string> warnings;
 };
 
@@ -30,9 +30,9 @@ Plane decode_webp(const Bytes& data, const WebpInfo& info, PlaneBuffer& out);
 
 struct BmpInfo {
   int width = 0, height = 0;
-  int bits = 24;              // 1, 4, 8, 16, 24, 32
-  bool alpha = false;         // a mask for it in a header of version 3 and up
-  int green_bits = 5;         // of 16-bit pixels: 5 or 6
+  int bits = 24;                // 1, 4, 8, 16, 24, 32
+  bool alpha = false;           // a mask for it in a header of version 3 and up
+  int green_bits = 5;           // of 16-bit pixels: 5 or 6
   std::uint64_t full_size = 0;  // the file's size by the header; 0 where runs are compressed
 };
 

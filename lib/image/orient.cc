@@ -57,13 +57,26 @@ Plane orient(const Plane& in, const Orientation& o, PlaneBuffer& buffer) {
   const Plane out = o.transpose ? buffer.shape(in.height, in.width, in.channels)
                                 : buffer.shape(in.width, in.height, in.channels);
   switch (in.channels) {
-    case 1: apply<1>(in, o, out); break;
-    case 2: apply<2>(in, o, out); break;
-    case 3: apply<3>(in, o, out); break;
-    case 4: apply<4>(in, o, out); break;
-    case 6: apply<6>(in, o, out); break;
-    case 8: apply<8>(in, o, out); break;
-    default: break;  // no format has pixels of another size
+    case 1:
+      apply<1>(in, o, out);
+      break;
+    case 2:
+      apply<2>(in, o, out);
+      break;
+    case 3:
+      apply<3>(in, o, out);
+      break;
+    case 4:
+      apply<4>(in, o, out);
+      break;
+    case 6:
+      apply<6>(in, o, out);
+      break;
+    case 8:
+      apply<8>(in, o, out);
+      break;
+    default:
+      break;  // no format has pixels of another size
   }
   return out;
 }

@@ -158,9 +158,7 @@ class Decoder {
           fmt::format("{} bytes after the end of the image", source_.bytes_in_buffer));
     }
     if (resynced_ && !hit_marker_) warnings.emplace_back("a damaged restart marker");
-    if (stray_bytes_ > 0) {
-      warnings.push_back(fmt::format("{} bytes before a marker are not image data", stray_bytes_));
-    }
+    if (stray_bytes_) warnings.emplace_back("bytes before a marker that are not image data");
     if (other_[0] != '\0') warnings.emplace_back(other_);
   }
 
@@ -219,7 +217,7 @@ class Decoder {
         self.resynced_ = true;
         return;
       case JWRN_EXTRANEOUS_DATA:
-        self.stray_bytes_ += static_cast<unsigned>(cinfo->err->msg_parm.i[0]);
+        self.stray_bytes_ = true;
         return;
       default:
         cinfo->err->format_message(cinfo, self.other_);
@@ -262,7 +260,7 @@ class Decoder {
   bool source_ended_ = false;  // libjpeg asked for more than there is
   bool hit_marker_ = false;
   bool resynced_ = false;
-  std::size_t stray_bytes_ = 0;
+  bool stray_bytes_ = false;
   char other_[JMSG_LENGTH_MAX] = "";
 };
 

@@ -38,9 +38,8 @@ void read_header(ByteView payload, PngInfo& info) {
 }
 
 bool is_chunk_type(std::string_view type) {
-  return std::all_of(type.begin(), type.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-  });
+  return std::all_of(type.begin(), type.end(),
+                     [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); });
 }
 
 // Takes from an eXIf chunk what is wanted.
@@ -340,7 +339,9 @@ class Writer {
   void set_transparency(const PngRaw& raw) {
     const std::vector<std::uint8_t>& t = raw.transparency;
     if (t.empty()) return;
-    const auto value = [&](std::size_t i) { return static_cast<png_uint_16>(t[i] << 8 | t[i + 1]); };
+    const auto value = [&](std::size_t i) {
+      return static_cast<png_uint_16>(t[i] << 8 | t[i + 1]);
+    };
     png_color_16 color{};
     if (raw.color_type == PNG_COLOR_TYPE_PALETTE) {
       png_set_tRNS(png_, info_, t.data(), static_cast<int>(std::min<std::size_t>(t.size(), 256)),
@@ -388,7 +389,8 @@ class Writer {
 Plane decode_png(const PngInfo& info, const PngDecodeOptions& options, PlaneBuffer& buffer,
                  std::vector<std::uint8_t>& icc, std::vector<std::string>& warnings) {
   Reader reader(info, warnings);
-  const Plane out = read_pixels(reader, Mode::eight_bit, info, options.allow_truncated, buffer, warnings);
+  const Plane out =
+      read_pixels(reader, Mode::eight_bit, info, options.allow_truncated, buffer, warnings);
   icc = reader.icc();
   return out;
 }
@@ -405,9 +407,7 @@ PngRaw decode_png_raw(const PngInfo& info, const PngDecodeOptions& options, Plan
   return raw;
 }
 
-Bytes encode_png_raw(const PngRaw& raw) {
-  return Writer().write(as_const(raw.pixels), raw, {});
-}
+Bytes encode_png_raw(const PngRaw& raw) { return Writer().write(as_const(raw.pixels), raw, {}); }
 
 Bytes encode_png(const ConstPlane& pixels, const PngEncodeOptions& options) {
   PngRaw header;

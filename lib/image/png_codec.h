@@ -15,12 +15,12 @@ namespace prep::image {
 // What the chunks say, read without decoding.
 struct PngInfo {
   int width = 0, height = 0;
-  int bit_depth = 8;         // 1, 2, 4, 8, 16
-  int color_type = 0;        // as in IHDR: 0 grey, 2 RGB, 3 palette, 4 grey + alpha, 6 RGBA
+  int bit_depth = 8;          // 1, 2, 4, 8, 16
+  int color_type = 0;         // as in IHDR: 0 grey, 2 RGB, 3 palette, 4 grey + alpha, 6 RGBA
   bool transparency = false;  // an alpha channel or a tRNS chunk
-  bool animated = false;     // an APNG; the first image is what decodes
-  bool ends = false;         // IEND was met
-  int orientation = 1;       // of the eXIf chunk
+  bool animated = false;      // an APNG; the first image is what decodes
+  bool ends = false;          // IEND was met
+  int orientation = 1;        // of the eXIf chunk
   Bytes exif;
   std::vector<ByteView> chunks;       // whole chunks for libpng, in order, the signature first
   std::vector<std::string> warnings;  // chunks that were left out, bytes behind the end
@@ -42,8 +42,8 @@ Plane decode_png(const PngInfo& info, const PngDecodeOptions& options, PlaneBuff
 // A PNG's pixels as stored: one sample of less than 8 bits in a byte, 16 bits in two, big-endian.
 struct PngRaw {
   int bit_depth = 8, color_type = 0;
-  Plane pixels;  // `channels` is the number of bytes a pixel takes
-  std::vector<std::uint8_t> palette;  // the payload of PLTE
+  Plane pixels;                            // `channels` is the number of bytes a pixel takes
+  std::vector<std::uint8_t> palette;       // the payload of PLTE
   std::vector<std::uint8_t> transparency;  // the payload of tRNS
 };
 

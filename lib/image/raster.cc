@@ -65,7 +65,8 @@ Raster bmp_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer) 
 
 RasterInfo read_raster_info(const Bytes& data, Format format) {
   switch (format) {
-    case Format::png: return png_info(data);
+    case Format::png:
+      return png_info(data);
     case Format::webp: {
       const WebpInfo info = read_webp_info(data);
       return {info.width, info.height, info.orientation, !info.alpha && !info.animated};
@@ -78,17 +79,23 @@ RasterInfo read_raster_info(const Bytes& data, Format format) {
       const BmpInfo info = read_bmp_info(data);
       return {info.width, info.height, 1, !info.alpha};
     }
-    default: fail(Code::unsupported, "{} is not supported", name(format));
+    default:
+      fail(Code::unsupported, "{} is not supported", name(format));
   }
 }
 
 Raster decode_raster(const Bytes& data, Format format, bool allow_truncated, PlaneBuffer& buffer) {
   switch (format) {
-    case Format::png: return png_raster(data, allow_truncated, buffer);
-    case Format::webp: return webp_raster(data, buffer);
-    case Format::tiff: return tiff_raster(data, allow_truncated, buffer);
-    case Format::bmp: return bmp_raster(data, allow_truncated, buffer);
-    default: fail(Code::unsupported, "{} is not supported", name(format));
+    case Format::png:
+      return png_raster(data, allow_truncated, buffer);
+    case Format::webp:
+      return webp_raster(data, buffer);
+    case Format::tiff:
+      return tiff_raster(data, allow_truncated, buffer);
+    case Format::bmp:
+      return bmp_raster(data, allow_truncated, buffer);
+    default:
+      fail(Code::unsupported, "{} is not supported", name(format));
   }
 }
 

@@ -1,8 +1,8 @@
 // Everything but JPEG, decoded to 8-bit pixels: PNG, WebP, TIFF, BMP.
 //
 // A picture's size comes from header readers of our own, which allocate nothing by what the file
-// claims, so that limits are checked before any decoder sees the file. Whether a file is complete is
-// judged by its structure, since decoders like to return half a picture without a word.
+// claims, so that limits are checked before any decoder sees the file. Whether a file is complete
+// is judged by its structure, since decoders like to return half a picture without a word.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ RasterInfo read_raster_info(const Bytes& data, Format format);
 struct Raster {
   Plane pixels;  // in the buffer given; alpha, if there is one, is straight (not premultiplied)
   ColorModel model = ColorModel::rgb;
-  std::vector<std::uint8_t> icc;      // empty if none; not checked
-  Bytes exif;                         // from the byte order mark on; empty if none
+  std::vector<std::uint8_t> icc;  // empty if none; not checked
+  Bytes exif;                     // from the byte order mark on; empty if none
   std::vector<std::string> warnings;
 
   bool has_alpha() const { return pixels.channels > color_channels(model); }

@@ -265,7 +265,8 @@ HWY_INLINE hn::Vec<D32> blend_columns(D32 d32, const std::int16_t* from,
 // Clamps four vectors of 32-bit samples, of outputs x to x + 3, to bytes, and puts the four outputs
 // of a row side by side: lane r of the result is row r's.
 template <class D32, class V>
-HWY_INLINE hn::Vec<hn::Repartition<std::uint8_t, D32>> pack_quad(D32 d32, V x0, V x1, V x2, V x3) {
+HWY_INLINE hn::Vec<hn::Repartition<std::uint8_t, D32>> pack_quad(D32 /*d32*/, V x0, V x1, V x2,
+                                                                 V x3) {
   const hn::RepartitionToNarrow<D32> d16;
   const hn::Repartition<std::uint8_t, D32> d8;
   const auto zero = hn::Zero(d16), most = hn::Set(d16, 255);

@@ -70,10 +70,13 @@ int choose_denominator(const Geometry& g) {
 
 ColorModel model_of(const JpegInfo& info) {
   switch (info.color) {
-    case JpegColor::grey: return ColorModel::grey;
+    case JpegColor::grey:
+      return ColorModel::grey;
     case JpegColor::cmyk:
-    case JpegColor::ycck: return ColorModel::cmyk;
-    default: return info.components.size() == 4 ? ColorModel::cmyk : ColorModel::rgb;
+    case JpegColor::ycck:
+      return ColorModel::cmyk;
+    default:
+      return info.components.size() == 4 ? ColorModel::cmyk : ColorModel::rgb;
   }
 }
 
@@ -295,8 +298,7 @@ void Resizer::Worker::resize_jpeg(const Bytes& input, ResizeResult& result) {
   result.warnings = info.warnings;
   result.reason = check_limits(info.width, info.height);
   if (!result.reason.empty()) return;
-  const OutputFormat to =
-      options_.to == OutputFormat::png ? OutputFormat::png : OutputFormat::jpeg;
+  const OutputFormat to = options_.to == OutputFormat::png ? OutputFormat::png : OutputFormat::jpeg;
   result.format = to == OutputFormat::png ? Format::png : Format::jpeg;
   const Geometry g = make_geometry(info.width, info.height, info.orientation, to);
   const ColorModel model = model_of(info);
@@ -368,7 +370,8 @@ void Resizer::Worker::finish_planes(const Planes& planes, const Geometry& g, Pro
   if (small.count == 3) {
     model = ColorModel::rgb;
     pixels = rgb_.shape(small.image_width, small.image_height, 3);
-    ycc_to_rgb(as_const(small.plane[0]), as_const(small.plane[1]), as_const(small.plane[2]), pixels);
+    ycc_to_rgb(as_const(small.plane[0]), as_const(small.plane[1]), as_const(small.plane[2]),
+               pixels);
   }
   if (profile.convert) {
     color_.to_srgb(profile.icc, model, pixels);
@@ -486,12 +489,17 @@ ResizeResult Resizer::Worker::resize(const Bytes& input) {
       result.data = input;
       return result;
     }
-    case Format::jpeg: resize_jpeg(input, result); break;
+    case Format::jpeg:
+      resize_jpeg(input, result);
+      break;
     case Format::png:
     case Format::webp:
     case Format::tiff:
-    case Format::bmp: resize_raster(input, format, result); break;
-    default: fail(Code::unsupported, "{} is not supported; convert it first", name(format));
+    case Format::bmp:
+      resize_raster(input, format, result);
+      break;
+    default:
+      fail(Code::unsupported, "{} is not supported; convert it first", name(format));
   }
   if (!result.reason.empty()) result.kind = ResizeResult::Kind::skipped;
   return result;

@@ -153,9 +153,10 @@ struct Source {
 
 tmsize_t read_source(thandle_t handle, void* out, tmsize_t size) {
   auto& source = *static_cast<Source*>(handle);
-  const std::uint64_t left = source.data.size() - std::min<std::uint64_t>(source.position,
-                                                                           source.data.size());
-  const std::uint64_t count = std::min(left, static_cast<std::uint64_t>(std::max<tmsize_t>(size, 0)));
+  const std::uint64_t left =
+      source.data.size() - std::min<std::uint64_t>(source.position, source.data.size());
+  const std::uint64_t count =
+      std::min(left, static_cast<std::uint64_t>(std::max<tmsize_t>(size, 0)));
   if (count > 0) std::memcpy(out, source.data.data() + source.position, count);
   source.position += count;
   return static_cast<tmsize_t>(count);
@@ -228,10 +229,10 @@ TiffPtr open_tiff(Source& source, Messages& messages) {
 
 // What is done to one pixel's samples on the way to 8 bits.
 struct Layout {
-  int samples = 1;       // in the file
-  int colors = 1;        // of them colour
+  int samples = 1;  // in the file
+  int colors = 1;   // of them colour
   bool alpha = false, premultiplied = false;
-  bool invert = false;   // white is zero, or CMYK to our inverted CMYK
+  bool invert = false;  // white is zero, or CMYK to our inverted CMYK
   int channels() const { return colors + (alpha ? 1 : 0); }
 };
 
@@ -267,17 +268,24 @@ void convert_row(const std::uint8_t* bytes, int width, const Layout& layout, std
   if (layout.premultiplied) unpremultiply_row(out, width, layout.channels());
 }
 
-// The layout of pictures whose samples can be taken as they are; nullopt for those that libtiff must
-// convert (palettes, YCbCr, Lab, fewer than 8 bits, separate planes).
+// The layout of pictures whose samples can be taken as they are; nullopt for those that libtiff
+// must convert (palettes, YCbCr, Lab, fewer than 8 bits, separate planes).
 std::optional<Layout> plain_layout(const TiffInfo& info) {
   if (info.separate || (info.bits != 8 && info.bits != 16)) return std::nullopt;
   Layout layout;
   switch (info.photometric) {
     case PHOTOMETRIC_MINISWHITE:
-    case PHOTOMETRIC_MINISBLACK: layout.colors = 1; break;
-    case PHOTOMETRIC_RGB: layout.colors = 3; break;
-    case PHOTOMETRIC_SEPARATED: layout.colors = 4; break;
-    default: return std::nullopt;
+    case PHOTOMETRIC_MINISBLACK:
+      layout.colors = 1;
+      break;
+    case PHOTOMETRIC_RGB:
+      layout.colors = 3;
+      break;
+    case PHOTOMETRIC_SEPARATED:
+      layout.colors = 4;
+      break;
+    default:
+      return std::nullopt;
   }
   layout.samples = info.samples;
   if (layout.samples < layout.colors) return std::nullopt;
@@ -307,7 +315,8 @@ Grid read_grid(TIFF* tiff, const TiffInfo& info, const Layout& layout) {
     height = std::min(height, static_cast<std::uint32_t>(info.height));
   }
   const std::uint64_t sample_bytes = info.bits / 8;
-  const std::uint64_t row_bytes = std::uint64_t{width} * static_cast<unsigned>(layout.samples) * sample_bytes;
+  const std::uint64_t row_bytes =
+      std::uint64_t{width} * static_cast<unsigned>(layout.samples) * sample_bytes;
   const tmsize_t block = grid.tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
   if (width == 0 || height == 0 || width > INT_MAX || height > INT_MAX ||
       block != static_cast<tmsize_t>(row_bytes * height)) {
@@ -386,8 +395,9 @@ class RgbaReader {
   bool read(const Plane& out) {
     std::vector<std::uint32_t> raster(static_cast<std::size_t>(out.width) *
                                       static_cast<std::size_t>(out.height));
-    const bool whole = TIFFRGBAImageGet(&image_, raster.data(), static_cast<std::uint32_t>(out.width),
-                                        static_cast<std::uint32_t>(out.height)) != 0;
+    const bool whole =
+        TIFFRGBAImageGet(&image_, raster.data(), static_cast<std::uint32_t>(out.width),
+                         static_cast<std::uint32_t>(out.height)) != 0;
     for (int y = 0; y < out.height; ++y) {
       const std::uint32_t* in =
           raster.data() + static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width);

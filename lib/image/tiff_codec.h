@@ -13,23 +13,23 @@ namespace prep::image {
 // What the first directory says (TIFF 6.0), read without libtiff.
 struct TiffInfo {
   int width = 0, height = 0;
-  int bits = 1;             // a sample
-  int samples = 1;          // a pixel
-  int photometric = 0;      // tag 262: 0 white is zero, 1 black is zero, 2 RGB, 3 palette, 5 CMYK, …
-  int extra_samples = 0;    // how many of the samples are not colour
-  int extra_kind = 0;       // of the first of them: 1 premultiplied alpha, 2 straight alpha
-  int sample_format = 1;    // 1 unsigned, 2 signed, 3 floating point
-  bool separate = false;    // one plane after the other
+  int bits = 1;         // a sample
+  int samples = 1;      // a pixel
+  int photometric = 0;  // tag 262: 0 white is zero, 1 black is zero, 2 RGB, 3 palette, 5 CMYK, …
+  int extra_samples = 0;  // how many of the samples are not colour
+  int extra_kind = 0;     // of the first of them: 1 premultiplied alpha, 2 straight alpha
+  int sample_format = 1;  // 1 unsigned, 2 signed, 3 floating point
+  bool separate = false;  // one plane after the other
   int orientation = 1;
-  ByteView icc;             // a view into the file
-  bool complete = true;     // the data of all strips or tiles lies inside the file
+  ByteView icc;          // a view into the file
+  bool complete = true;  // the data of all strips or tiles lies inside the file
   std::vector<std::string> warnings;
 
   bool has_alpha() const { return extra_samples > 0 && (extra_kind == 1 || extra_kind == 2); }
 };
 
-// throws Error truncated (the directory lies behind the end), corrupt, unsupported (sample formats),
-// limit (absurd tiles).
+// throws Error truncated (the directory lies behind the end), corrupt, unsupported (sample
+// formats), limit (absurd tiles).
 TiffInfo read_tiff_info(const Bytes& data);
 
 // The first image, 8 bits a channel: 1 to 4 channels as ColorModel says, alpha straight. `cmyk` is

@@ -2,7 +2,8 @@
 # Fills a folder with photographs from Debian packages, for the benchmarks: corpus.sh DIR
 set -euo pipefail
 
-readonly here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+readonly here
 
 if [[ $# -ne 1 || "$1" == -* ]]; then
   echo "usage: corpus.sh DIR" >&2

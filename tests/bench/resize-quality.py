@@ -6,7 +6,6 @@ programs write quality 90 and 4:2:0, and both outputs are decoded by Pillow.
 import argparse
 import os
 import sys
-import tempfile
 
 import harness
 import metrics
@@ -94,7 +93,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    with tempfile.TemporaryDirectory(prefix="prep-bench-", dir=harness.FAST_DIR) as scratch:
+    with harness.scratch_folder() as scratch:
         corpus = harness.stage(arguments.corpus, os.path.join(scratch, "in"), SHORT,
                                arguments.limit)
         outputs = {}

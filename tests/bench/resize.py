@@ -3,7 +3,6 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 
 import harness
 
@@ -115,7 +114,7 @@ def main():
              *command_peers(cores[-1])]
     programs = [program for program in found if isinstance(program, harness.Program)]
     missing = [program for program in found if isinstance(program, harness.Missing)]
-    with tempfile.TemporaryDirectory(prefix="prep-bench-", dir=harness.FAST_DIR) as scratch:
+    with harness.scratch_folder() as scratch:
         corpus = harness.stage(arguments.corpus, os.path.join(scratch, "in"), SHORT,
                                arguments.limit)
         results = harness.run_in_turns(programs, corpus.folder, os.path.join(scratch, "out"),

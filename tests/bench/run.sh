@@ -2,7 +2,8 @@
 # Runs a benchmark: run.sh NAME [ARGUMENTS]. A benchmark is a file NAME.py or NAME.sh beside this one.
 set -euo pipefail
 
-readonly here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+readonly here
 
 names() {
   find "$here" -maxdepth 1 \( -name '*.py' -o -name '*.sh' \) \

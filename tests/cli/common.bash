@@ -9,7 +9,8 @@ make_photos_once() {
   BAD="$BATS_FILE_TMPDIR/bad"
   export PHOTOS BAD
   "$PREP_DATA/make_photos" "$PHOTOS" 40
-  mv "$PHOTOS/bad" "$BAD"
+  mkdir "$BAD"
+  find "$PHOTOS" -name '*.jpg' ! -name '[0-9]*' -exec mv -t "$BAD" {} +
 }
 
 # The names and contents of a tree, without the run's own stamps.

@@ -234,7 +234,8 @@ OddImages other_rasters() {
 OddImages masks() {
   OddImages images;
   const std::string palette = palette_chunk(kRgbCorners);
-  add_mask(images, "palette-1", packed_png({PngColour::palette, 1, palette}, {0, 1, 1, 0}));
+  const std::string two_colours = png_chunk("PLTE", {"\0\0\0\xff\x80\0", 6});
+  add_mask(images, "palette-1", packed_png({PngColour::palette, 1, two_colours}, {0, 1, 1, 0}));
   add_mask(images, "palette-4", packed_png({PngColour::palette, 4, palette}, {0, 1, 2, 3}));
   add_mask(images, "palette-8", packed_png({PngColour::palette, 8, palette}, {3, 2, 1, 0}));
   add_mask(images, "grey-1", packed_png({PngColour::grey, 1, ""}, {1, 0, 0, 1}));

@@ -23,7 +23,9 @@ Plane fill(PlaneBuffer& buffer, const Image& image) {
   return plane;
 }
 
-double decode_srgb(double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); }
+double decode_srgb(double v) {
+  return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+}
 double encode_srgb(double v) {
   v = std::min(1.0, std::max(0.0, v));
   return v <= 0.0031308 ? v * 12.92 : 1.055 * std::pow(v, 1 / 2.4) - 0.055;
@@ -53,7 +55,8 @@ TEST_CASE("profiles are judged by what they do", "[color]") {
   CHECK(color.examine(rgb_profile(kSrgbPrimaries), ColorModel::rgb) == ProfileVerdict::srgb);
   CHECK(color.examine(rgb_profile(kP3Primaries), ColorModel::rgb) == ProfileVerdict::convert);
   // sRGB's primaries with a plain power are darker in the shadows by more than the tolerance.
-  CHECK(color.examine(rgb_profile(kSrgbPrimaries, 1.8), ColorModel::rgb) == ProfileVerdict::convert);
+  CHECK(color.examine(rgb_profile(kSrgbPrimaries, 1.8), ColorModel::rgb) ==
+        ProfileVerdict::convert);
   CHECK(color.examine(grey_profile(0), ColorModel::grey) == ProfileVerdict::srgb);
   CHECK(color.examine(grey_profile(1.8), ColorModel::grey) == ProfileVerdict::convert);
 
@@ -73,8 +76,13 @@ TEST_CASE("Display P3 becomes sRGB", "[color]") {
   ColorConverter color;
   const Buffer icc = rgb_profile(kP3Primaries);
   PlaneBuffer buffer;
-  for (const std::array<int, 3>& p3 :
-       {std::array{128, 128, 128}, {200, 100, 50}, {90, 160, 220}, {5, 10, 20}, {3, 2, 1}, {255, 255, 255}, {255, 0, 0}}) {
+  for (const std::array<int, 3>& p3 : {std::array{128, 128, 128},
+                                       {200, 100, 50},
+                                       {90, 160, 220},
+                                       {5, 10, 20},
+                                       {3, 2, 1},
+                                       {255, 255, 255},
+                                       {255, 0, 0}}) {
     const Plane plane = fill(buffer, solid(9, 3, {p3[0], p3[1], p3[2]}));
     color.to_srgb(icc, ColorModel::rgb, plane);
     const auto expected = p3_to_srgb(p3);
@@ -88,7 +96,8 @@ TEST_CASE("Display P3 becomes sRGB", "[color]") {
 TEST_CASE("alpha goes through a conversion untouched", "[color]") {
   ColorConverter color;
   PlaneBuffer buffer;
-  const Plane rgba = fill(buffer, draw(256, 1, 4, [](int x, int, int c) { return c == 3 ? x : 200 - 60 * c; }));
+  const Plane rgba =
+      fill(buffer, draw(256, 1, 4, [](int x, int, int c) { return c == 3 ? x : 200 - 60 * c; }));
   color.to_srgb(rgb_profile(kP3Primaries), ColorModel::rgb, rgba);
   const auto expected = p3_to_srgb({200, 140, 80});
   for (int x = 0; x < 256; ++x) {
@@ -120,7 +129,8 @@ TEST_CASE("more profiles than the cache holds", "[color]") {
 
 TEST_CASE("CMYK without a profile", "[color]") {
   PlaneBuffer in, out;
-  const Plane cmyk = fill(in, draw(256, 256, 4, [](int x, int y, int c) { return c == 3 ? y : x; }));
+  const Plane cmyk =
+      fill(in, draw(256, 256, 4, [](int x, int y, int c) { return c == 3 ? y : x; }));
   const Plane rgb = out.shape(256, 256, 3);
   cmyk_to_rgb(as_const(cmyk), rgb);
   for (int y = 0; y < 256; ++y) {

@@ -72,6 +72,8 @@ TEST_CASE("Compression is told by magic bytes on input and by name on output") {
   CHECK(compression_for_name("x.tar.gz") == Compression::gzip);
   CHECK(compression_for_name("x.tgz") == Compression::gzip);
   CHECK(compression_for_name("x.tar.zst") == Compression::zstd);
+  CHECK(compression_for_name("X.TAR.GZ") == Compression::gzip);
+  CHECK(compression_for_name("gz") == Compression::none);
   CHECK(compression_for_name("x.gz.tar") == Compression::none);
 }
 

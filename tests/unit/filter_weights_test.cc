@@ -29,16 +29,15 @@ TEST_CASE("Weights of any table sum to exactly one and stay inside the input") {
     REQUIRE(table.bits <= 20);
     for (int x = 0; x < axis.out_size; ++x) {
       long sum = 0, magnitude = 0;
+      bool inside = true;
       const int first = table.first[static_cast<std::size_t>(x)];
-      REQUIRE(first >= 0);
-      REQUIRE((!even_first || first % 2 == 0));
       for (int k = 0; k < table.taps; ++k) {
         const long weight = table.of(x)[k];
-        REQUIRE((weight == 0 || first + k < in_size));
-        REQUIRE(first + k <= std::max(in_size, 1));
+        inside &= weight == 0 ? first + k <= in_size : first + k < in_size;
         sum += weight;
         magnitude += std::labs(weight);
       }
+      REQUIRE((inside && first >= 0 && !(even_first && first % 2 != 0)));
       REQUIRE(sum == 1L << table.bits);
       REQUIRE(static_cast<double>(magnitude) < 1.7 * static_cast<double>(sum));
     }

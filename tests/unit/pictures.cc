@@ -1,13 +1,12 @@
 #include "pictures.h"
 
-#include <cstdio>  // before jpeglib.h, which needs FILE
-
 #include <jpeglib.h>
 #include <lcms2.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>  // before jpeglib.h, which needs FILE
 #include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -19,7 +18,9 @@ void append(Buffer& out, const Buffer& more) { out.insert(out.end(), more.begin(
 
 namespace {
 
-void append_text(Buffer& out, const std::string& text) { out.insert(out.end(), text.begin(), text.end()); }
+void append_text(Buffer& out, const std::string& text) {
+  out.insert(out.end(), text.begin(), text.end());
+}
 
 void put(Buffer& out, std::uint64_t value, int count, bool big_endian) {
   for (int i = 0; i < count; ++i) {
@@ -56,14 +57,22 @@ Image stored_as(const Image& up, int orientation) {
   // 0th row and the 0th column are.
   return draw(w, h, up.channels, [&](int x, int y, int c) {
     switch (orientation) {
-      case 2: return up.at(w - 1 - x, y, c);          // row: top, column: right
-      case 3: return up.at(w - 1 - x, h - 1 - y, c);  // bottom, right
-      case 4: return up.at(x, h - 1 - y, c);          // bottom, left
-      case 5: return up.at(y, x, c);                  // row: left, column: top
-      case 6: return up.at(h - 1 - y, x, c);          // right, top
-      case 7: return up.at(h - 1 - y, w - 1 - x, c);  // right, bottom
-      case 8: return up.at(y, w - 1 - x, c);          // left, bottom
-      default: return up.at(x, y, c);
+      case 2:
+        return up.at(w - 1 - x, y, c);  // row: top, column: right
+      case 3:
+        return up.at(w - 1 - x, h - 1 - y, c);  // bottom, right
+      case 4:
+        return up.at(x, h - 1 - y, c);  // bottom, left
+      case 5:
+        return up.at(y, x, c);  // row: left, column: top
+      case 6:
+        return up.at(h - 1 - y, x, c);  // right, top
+      case 7:
+        return up.at(h - 1 - y, w - 1 - x, c);  // right, bottom
+      case 8:
+        return up.at(y, w - 1 - x, c);  // left, bottom
+      default:
+        return up.at(x, y, c);
     }
   });
 }
@@ -126,7 +135,9 @@ Buffer make_jpeg(const Image& image, const JpegSpec& spec) {
   jpeg.image_width = unsigned(image.width);
   jpeg.image_height = unsigned(image.height);
   jpeg.input_components = image.channels;
-  jpeg.in_color_space = image.channels == 1 ? JCS_GRAYSCALE : image.channels == 3 ? JCS_RGB : JCS_CMYK;
+  jpeg.in_color_space = image.channels == 1   ? JCS_GRAYSCALE
+                        : image.channels == 3 ? JCS_RGB
+                                              : JCS_CMYK;
   jpeg_set_defaults(&jpeg);
   set_color(jpeg, spec);
   jpeg_set_quality(&jpeg, spec.quality, TRUE);
@@ -213,7 +224,7 @@ Buffer exif_with(int orientation, bool big_endian) {
   put(out, 1, 4, big_endian);       // one of them
   put(out, std::uint64_t(orientation), 2, big_endian);
   put(out, 0, 2, big_endian);
-  put(out, 0, 4, big_endian);       // no next directory
+  put(out, 0, 4, big_endian);  // no next directory
   return out;
 }
 
@@ -293,8 +304,8 @@ Buffer make_png(const PngSpec& spec, const std::function<int(int, int, int)>& sa
 
 Buffer make_png(const Image& image, std::vector<Buffer> before_pixels) {
   static constexpr int kTypes[] = {0, 0, 4, 2, 6};
-  const PngSpec spec{image.width, image.height, 8,   kTypes[image.channels],
-                     false,       std::move(before_pixels), true};
+  const PngSpec spec{
+      image.width, image.height, 8, kTypes[image.channels], false, std::move(before_pixels), true};
   return make_png(spec, [&](int x, int y, int c) { return image.at(x, y, c); });
 }
 
@@ -352,9 +363,10 @@ PngFacts read_png(ByteView data) {
     const std::uint8_t* row = &rows[std::size_t(y) * (row_bytes + 1) + 1];
     for (int i = 0; i < facts.width * channels; ++i) {
       const int bit = i * facts.bit_depth;
-      facts.samples.push_back(facts.bit_depth == 16 ? row[2 * i] << 8 | row[2 * i + 1]
-                                                    : row[bit / 8] >> (8 - facts.bit_depth - bit % 8) &
-                                                          ((1 << facts.bit_depth) - 1));
+      facts.samples.push_back(facts.bit_depth == 16
+                                  ? row[2 * i] << 8 | row[2 * i + 1]
+                                  : row[bit / 8] >> (8 - facts.bit_depth - bit % 8) &
+                                        ((1 << facts.bit_depth) - 1));
     }
   }
   return facts;
@@ -416,8 +428,8 @@ class TiffBuilder {
 };
 
 // The samples of a block of w x h pixels; what lies outside the picture is 0.
-Buffer tiff_block(const TiffSpec& spec, const std::function<int(int, int, int)>& sample, int x0, int y0,
-                  int w, int h) {
+Buffer tiff_block(const TiffSpec& spec, const std::function<int(int, int, int)>& sample, int x0,
+                  int y0, int w, int h) {
   Buffer out;
   for (int y = y0; y < y0 + h; ++y) {
     for (int x = x0; x < x0 + w; ++x) {

@@ -45,8 +45,8 @@ struct JpegSpec {
   // Sampling factors of the components, {h, v}; empty: 2x2, 1x1, 1x1 (or 1x1 for grey).
   std::vector<std::pair<int, int>> sampling = {};
   enum class Color { standard, rgb, cmyk, ycck } color = Color::standard;
-  bool adobe = true;     // for rgb, cmyk and ycck: the APP14 marker (rgb without it has ids R, G, B)
-  int orientation = 0;   // 0: no EXIF
+  bool adobe = true;    // for rgb, cmyk and ycck: the APP14 marker (rgb without it has ids R, G, B)
+  int orientation = 0;  // 0: no EXIF
   bool progressive = false;
   int restart_interval = 0;
   Buffer icc = {};
@@ -91,11 +91,11 @@ PngFacts read_png(ByteView data);
 
 struct TiffSpec {
   int width = 0, height = 0, bits = 8, samples = 3, photometric = 2;
-  int extra_sample = -1;    // -1: none, else its kind
-  int orientation = 0;      // 0: no tag
+  int extra_sample = -1;  // -1: none, else its kind
+  int orientation = 0;    // 0: no tag
   int sample_format = 1;
   bool big_endian = false;
-  int tile = 0;             // 0: strips of 8 rows; else tiles of this size
+  int tile = 0;                   // 0: strips of 8 rows; else tiles of this size
   std::vector<int> palette = {};  // 3 * 2^bits values of 16 bits, red first
   Buffer icc = {};
   int next_directory = 0;

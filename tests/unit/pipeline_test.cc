@@ -171,6 +171,23 @@ TEST_CASE("a bad sample is marked and the run goes on") {
   CHECK(sink.keys == std::vector<std::string>{"0", "1", "6", "7", "9"});
 }
 
+TEST_CASE("a part that cannot be read marks its sample before the sink sees it") {
+  class Unreadable final : public Content {
+   public:
+    std::uint64_t size() const override { return 1; }
+    Bytes read(std::uint64_t, std::uint64_t) const override { fail(Code::io, "gone"); }
+    std::string origin() const override { return "gone"; }
+  };
+  CountingSource source(3);
+  RecordingSink sink;
+  const FunctionStage stage([](Sample& sample, Notes&) {
+    if (sample.key == "1") sample.parts[0].content = std::make_shared<Unreadable>();
+  });
+  const auto outcomes = run(source, stage, sink, 2);
+  CHECK(outcomes[1].kind == Kind::failed);
+  CHECK(sink.keys == std::vector<std::string>{"0", "2"});
+}
+
 TEST_CASE("a broken source or sink ends the run with its error") {
   for (const int jobs : {1, 4}) {
     for (const bool concurrent : {false, true}) {
@@ -183,6 +200,7 @@ TEST_CASE("a broken source or sink ends the run with its error") {
       broken.fail_at = 50;
       RecordingSink good;
       CHECK_THROWS_WITH(run(broken, kUneven, good, jobs), "the source broke");
+      CHECK(good.keys.size() == 50);  // what came before the break is through
     }
   }
 }

@@ -59,27 +59,30 @@ bool warns(const Raster& raster, const std::string& text) {
 TEST_CASE("PNG of every kind", "[raster]") {
   for (const bool interlaced : {false, true}) {
     for (const int type : {0, 2, 4, 6}) {
-      const Image eight = decode(make_png({37, 23, 8, type, interlaced, {}, true}, kGradient), Format::png);
-      const Image deep = decode(make_png({37, 23, 16, type, interlaced, {}, true}, kDeep), Format::png);
+      const Image eight =
+          decode(make_png({37, 23, 8, type, interlaced, {}, true}, kGradient), Format::png);
+      const Image deep =
+          decode(make_png({37, 23, 16, type, interlaced, {}, true}, kDeep), Format::png);
       REQUIRE(eight.channels == (type == 0 ? 1 : type == 2 ? 3 : type == 4 ? 2 : 4));
       INFO("type " << type << " interlaced " << interlaced);
       CHECK(max_difference(eight, draw(37, 23, eight.channels, kGradient)) == 0);
       CHECK(max_difference(deep, draw(37, 23, eight.channels, [](int x, int y, int c) {
-              return scaled(kDeep(x, y, c));
-            })) == 0);
+                             return scaled(kDeep(x, y, c));
+                           })) == 0);
     }
   }
   for (const int bits : {1, 2, 4}) {
     const auto sample = [&](int x, int y, int) { return (x + y) % (1 << bits); };
     const Image grey = decode(make_png({13, 9, bits, 0}, sample), Format::png);
     CHECK(max_difference(grey, draw(13, 9, 1, [&](int x, int y, int c) {
-            return sample(x, y, c) * 255 / ((1 << bits) - 1);
-          })) == 0);
+                           return sample(x, y, c) * 255 / ((1 << bits) - 1);
+                         })) == 0);
   }
 }
 
 TEST_CASE("16 bits are scaled by rounding", "[raster]") {
-  const Image all = decode(make_png({256, 256, 16, 0}, [](int x, int y, int) { return 256 * y + x; }), Format::png);
+  const Image all = decode(
+      make_png({256, 256, 16, 0}, [](int x, int y, int) { return 256 * y + x; }), Format::png);
   for (int v = 0; v < 65536; ++v) REQUIRE(all.samples[v] == (v + 128) / 257);
 }
 
@@ -91,15 +94,17 @@ TEST_CASE("PNG palettes and transparent colours", "[raster]") {
   CHECK(opaque.at(1, 0, 0) == 200);
   CHECK(opaque.at(2, 1, 2) == 255);
   const Buffer alpha = png_chunk("tRNS", {255, 40});
-  const Image faded = decode(make_png({6, 2, 2, 3, false, {palette, alpha}, true}, index), Format::png);
+  const Image faded =
+      decode(make_png({6, 2, 2, 3, false, {palette, alpha}, true}, index), Format::png);
   REQUIRE(faded.channels == 4);
   CHECK(faded.at(0, 0, 3) == 255);
   CHECK(faded.at(1, 0, 3) == 40);
   CHECK(faded.at(2, 0, 3) == 255);
   // A transparent grey of 16 bits must match in all of them.
   const Buffer key = png_chunk("tRNS", {0x12, 0x34});
-  const Image keyed = decode(make_png({2, 1, 16, 0, false, {key}, true},
-                                      [](int x, int, int) { return 0x1234 + x; }), Format::png);
+  const Image keyed = decode(
+      make_png({2, 1, 16, 0, false, {key}, true}, [](int x, int, int) { return 0x1234 + x; }),
+      Format::png);
   REQUIRE(keyed.channels == 2);
   CHECK(keyed.at(0, 0, 1) == 0);
   CHECK(keyed.at(1, 0, 1) == 255);
@@ -172,7 +177,8 @@ TEST_CASE("TIFF of every kind", "[raster]") {
   const auto check = [](const TiffSpec& spec, auto sample, int channels, auto expected) {
     Raster details;
     const Image image = decode(make_tiff(spec, sample), Format::tiff, false, &details);
-    INFO("photometric " << spec.photometric << " bits " << spec.bits << " samples " << spec.samples);
+    INFO("photometric " << spec.photometric << " bits " << spec.bits << " samples "
+                        << spec.samples);
     REQUIRE(image.channels == channels);
     CHECK(max_difference(image, draw(spec.width, spec.height, channels, expected)) == 0);
     return details.model;
@@ -193,8 +199,9 @@ TEST_CASE("TIFF of every kind", "[raster]") {
   check({37, 23, 8, 2, 1, 2}, kGradient, 2, kGradient);
   check({37, 23, 8, 4, 2, 0}, kGradient, 3, kGradient);
   // Premultiplied: 100 at alpha 128 was 100 * 255 / 128.
-  check({8, 8, 8, 4, 2, 1}, [](int, int, int c) { return c == 3 ? 128 : 100; }, 4,
-        [](int, int, int c) { return c == 3 ? 128 : 199; });
+  check(
+      {8, 8, 8, 4, 2, 1}, [](int, int, int c) { return c == 3 ? 128 : 100; }, 4,
+      [](int, int, int c) { return c == 3 ? 128 : 199; });
   const ColorModel cmyk = check({37, 23, 8, 4, 5}, kGradient, 4,
                                 [](int x, int y, int c) { return 255 - kGradient(x, y, c); });
   CHECK(cmyk == ColorModel::cmyk);
@@ -232,36 +239,46 @@ TEST_CASE("BMP of every kind", "[raster]") {
   };
   const Image picture = draw(37, 23, 3, kGradient);
   for (const bool top_down : {false, true}) {
-    CHECK(max_difference(decode(make_bmp({37, 23, 24, 0, 40, top_down}, bgr), Format::bmp), picture) == 0);
+    CHECK(max_difference(decode(make_bmp({37, 23, 24, 0, 40, top_down}, bgr), Format::bmp),
+                         picture) == 0);
     // The fourth byte of plain 32-bit pixels means nothing.
-    CHECK(max_difference(decode(make_bmp({37, 23, 32, 0, 40, top_down}, bgr), Format::bmp), picture) == 0);
+    CHECK(max_difference(decode(make_bmp({37, 23, 32, 0, 40, top_down}, bgr), Format::bmp),
+                         picture) == 0);
   }
-  const auto bgra = [&](int x, int y) { return bgr(x, y) | std::uint32_t(kGradient(x, y, 3)) << 24; };
+  const auto bgra = [&](int x, int y) {
+    return bgr(x, y) | std::uint32_t(kGradient(x, y, 3)) << 24;
+  };
   BmpSpec alpha{37, 23, 32, 3, 108, false, {0xff0000, 0xff00, 0xff, 0xff000000}};
-  CHECK(max_difference(decode(make_bmp(alpha, bgra), Format::bmp), draw(37, 23, 4, kGradient)) == 0);
+  CHECK(max_difference(decode(make_bmp(alpha, bgra), Format::bmp), draw(37, 23, 4, kGradient)) ==
+        0);
   alpha.masks[3] = 0;
   CHECK(max_difference(decode(make_bmp(alpha, bgra), Format::bmp), picture) == 0);
   alpha.masks = {0xff, 0xff00, 0xff0000, 0};
   CHECK(failure(make_bmp(alpha, bgra), Format::bmp) == Code::unsupported);
 
-  const Image white = decode(make_bmp({5, 5, 16, 3, 40, false, {0xf800, 0x7e0, 0x1f}}, [](int, int) { return 0xffffu; }), Format::bmp);
+  const Image white = decode(
+      make_bmp({5, 5, 16, 3, 40, false, {0xf800, 0x7e0, 0x1f}}, [](int, int) { return 0xffffu; }),
+      Format::bmp);
   CHECK(max_difference(white, solid(5, 5, {255, 255, 255})) == 0);
   const Image five = decode(make_bmp({5, 5, 16}, [](int, int) { return 0x7fe0u; }), Format::bmp);
   CHECK(max_difference(five, solid(5, 5, {255, 255, 0})) == 0);
 
   for (const int bits : {1, 4, 8}) {
     BmpSpec indexed{40, 5, bits};
-    for (int i = 0; i < 1 << bits; ++i) append(indexed.palette, {std::uint8_t(i), 9, std::uint8_t(255 - i), 0});
-    const Image image = decode(make_bmp(indexed, [&](int x, int) { return unsigned(x % (1 << bits)); }), Format::bmp);
+    for (int i = 0; i < 1 << bits; ++i)
+      append(indexed.palette, {std::uint8_t(i), 9, std::uint8_t(255 - i), 0});
+    const Image image = decode(
+        make_bmp(indexed, [&](int x, int) { return unsigned(x % (1 << bits)); }), Format::bmp);
     CHECK(max_difference(image, draw(40, 5, 3, [&](int x, int, int c) {
-            const int i = x % (1 << bits);
-            return c == 0 ? 255 - i : c == 1 ? 9 : i;
-          })) == 0);
+                           const int i = x % (1 << bits);
+                           return c == 0 ? 255 - i : c == 1 ? 9 : i;
+                         })) == 0);
   }
 }
 
 TEST_CASE("BMP that is not whole", "[raster]") {
-  const Buffer file = make_bmp({64, 64, 24}, [](int x, int y) { return std::uint32_t(x << 16 | y); });
+  const Buffer file =
+      make_bmp({64, 64, 24}, [](int x, int y) { return std::uint32_t(x << 16 | y); });
   for (const double part : {0.001, 0.6, 0.99}) {
     CHECK(failure(cut(file, part), Format::bmp) == Code::truncated);
   }
@@ -277,7 +294,8 @@ TEST_CASE("BMP that is not whole", "[raster]") {
 
 TEST_CASE("WebP", "[raster]") {
   const Image rgb = draw(37, 23, 3, kGradient);
-  const Image rgba = draw(37, 23, 4, [](int x, int y, int c) { return c == 3 ? 1 + 6 * x : kGradient(x, y, c); });
+  const Image rgba =
+      draw(37, 23, 4, [](int x, int y, int c) { return c == 3 ? 1 + 6 * x : kGradient(x, y, c); });
   CHECK(max_difference(decode(make_webp(rgb), Format::webp), rgb) == 0);
   CHECK(max_difference(decode(make_webp(rgba), Format::webp), rgba) == 0);
   const Image dot = solid(1, 1, {200, 100, 50});
@@ -296,7 +314,8 @@ TEST_CASE("WebP", "[raster]") {
 TEST_CASE("the first frame of an animated WebP", "[raster]") {
   const Image frame = draw(20, 10, 3, kGradient);
   const auto animation = [&](int canvas_width, int canvas_height, int x, int y) {
-    Buffer payload{std::uint8_t(x / 2), 0, 0, std::uint8_t(y / 2), 0, 0, 19, 0, 0, 9, 0, 0, 100, 0, 0, 0};
+    Buffer payload{
+        std::uint8_t(x / 2), 0, 0, std::uint8_t(y / 2), 0, 0, 19, 0, 0, 9, 0, 0, 100, 0, 0, 0};
     append(payload, webp_chunks(make_webp(frame)));
     Buffer chunks = riff_chunk("VP8X", {0x02, 0, 0, 0, std::uint8_t(canvas_width - 1), 0, 0,
                                         std::uint8_t(canvas_height - 1), 0, 0});
@@ -310,8 +329,8 @@ TEST_CASE("the first frame of an animated WebP", "[raster]") {
   CHECK(warns(details, "animated"));
   const Image placed = decode(animation(30, 20, 4, 6), Format::webp);
   CHECK(max_difference(placed, draw(30, 20, 4, [&](int x, int y, int c) {
-          const bool inside = x >= 4 && x < 24 && y >= 6 && y < 16;
-          return !inside ? 0 : c == 3 ? 255 : int(frame.at(x - 4, y - 6, c));
-        })) == 0);
+                         const bool inside = x >= 4 && x < 24 && y >= 6 && y < 16;
+                         return !inside ? 0 : c == 3 ? 255 : int(frame.at(x - 4, y - 6, c));
+                       })) == 0);
   CHECK(failure(animation(10, 10, 4, 6), Format::webp) == Code::corrupt);
 }

@@ -136,9 +136,15 @@ TEST_CASE("formats by magic", "[resize]") {
   CHECK(of("GIF89a......") == Format::gif);
   CHECK(of(std::string("BM............\x28\0\0\0", 18)) == Format::bmp);
   CHECK(of("BM is how this text starts") == Format::unknown);
-  CHECK(of(std::string("\0\0\0\x18" "ftypheic\0\0\0\0mif1heic", 24)) == Format::heic);
-  CHECK(of(std::string("\0\0\0\x18" "ftypmif1\0\0\0\0mif1avif", 24)) == Format::avif);
-  CHECK(of(std::string("\0\0\0\x18" "ftypisom\0\0\0\0isommp42", 24)) == Format::unknown);
+  CHECK(of(std::string("\0\0\0\x18"
+                       "ftypheic\0\0\0\0mif1heic",
+                       24)) == Format::heic);
+  CHECK(of(std::string("\0\0\0\x18"
+                       "ftypmif1\0\0\0\0mif1avif",
+                       24)) == Format::avif);
+  CHECK(of(std::string("\0\0\0\x18"
+                       "ftypisom\0\0\0\0isommp42",
+                       24)) == Format::unknown);
   CHECK(of(std::string("\0\0\0\x0cJXL \r\n\x87\n", 12)) == Format::jxl);
   CHECK(of("\xff") == Format::unknown);
   CHECK(of("") == Format::unknown);
@@ -163,9 +169,12 @@ TEST_CASE("what is no picture and what is refused", "[resize]") {
 
 TEST_CASE("gradients keep their place", "[resize]") {
   for (const auto& [width, height] : {std::pair(501, 375), {500, 376}, {1021, 767}, {2048, 1500}}) {
-    for (const auto& sampling : std::vector<std::vector<std::pair<int, int>>>{
-             {}, {{1, 1}, {1, 1}, {1, 1}}, {{2, 1}, {1, 1}, {1, 1}}, {{1, 2}, {1, 1}, {1, 1}},
-             {{4, 1}, {1, 1}, {1, 1}}}) {
+    for (const auto& sampling :
+         std::vector<std::vector<std::pair<int, int>>>{{},
+                                                       {{1, 1}, {1, 1}, {1, 1}},
+                                                       {{2, 1}, {1, 1}, {1, 1}},
+                                                       {{1, 2}, {1, 1}, {1, 1}},
+                                                       {{4, 1}, {1, 1}, {1, 1}}}) {
       const Buffer file = make_jpeg(scene(width, height), {97, sampling});
       for (const auto choice : {SubsamplingChoice::s420, SubsamplingChoice::s444}) {
         ResizeOptions options = to_short(115);  // odd
@@ -175,7 +184,8 @@ TEST_CASE("gradients keep their place", "[resize]") {
         REQUIRE(out.width == w);
         REQUIRE(out.height == h);
         const Image ideal = scene(w, h);
-        INFO(width << 'x' << height << " sampling " << (sampling.empty() ? 22 : sampling[0].first * 10 + sampling[0].second)
+        INFO(width << 'x' << height << " sampling "
+                   << (sampling.empty() ? 22 : sampling[0].first * 10 + sampling[0].second)
                    << " to " << (choice == SubsamplingChoice::s420 ? "420" : "444"));
         CHECK(mean_difference(out, ideal) < 1.2);
         for (int c = 0; c < 3; ++c) CHECK(std::abs(bias(out, ideal, c)) < 0.35);
@@ -192,7 +202,8 @@ TEST_CASE("orientation is applied once, to pixels and sizes", "[resize]") {
         const Image upright = scene(width, height, kind == 2 ? 1 : 3);
         const Image stored = stored_as(upright, o);
         const Buffer file = kind == 3 ? make_png(stored, {png_chunk("eXIf", exif_with(o))})
-                                      : make_jpeg(stored, {97, kind == 1 ? full : decltype(full){}, JpegSpec::Color::standard, true, o});
+                                      : make_jpeg(stored, {97, kind == 1 ? full : decltype(full){},
+                                                           JpegSpec::Color::standard, true, o});
         ResizeOptions options = to_short(75);
         options.subsampling = kind == 1 ? SubsamplingChoice::keep : SubsamplingChoice::s420;
         const ResizeResult result = run(file, options);
@@ -232,7 +243,8 @@ TEST_CASE("a border stays centred", "[resize]") {
 
 TEST_CASE("small upright JPEGs pass byte for byte", "[resize]") {
   const Image small = scene(60, 50);
-  for (const JpegSpec& spec : {JpegSpec{}, JpegSpec{80, {{1, 1}, {1, 1}, {1, 1}}}, JpegSpec{90, {}, JpegSpec::Color::rgb}}) {
+  for (const JpegSpec& spec : {JpegSpec{}, JpegSpec{80, {{1, 1}, {1, 1}, {1, 1}}},
+                               JpegSpec{90, {}, JpegSpec::Color::rgb}}) {
     const Buffer file = make_jpeg(small, spec);
     for (const auto to : {OutputFormat::jpeg, OutputFormat::keep}) {
       ResizeOptions options = to_short(64);
@@ -297,13 +309,18 @@ TEST_CASE("a large JPEG that is damaged", "[resize]") {
 TEST_CASE("CMYK and YCCK, with and without Adobe's marker", "[resize]") {
   // Stored values: Adobe's inversion, and what Pillow and browsers assume without the marker too.
   const Image stored = solid(200, 160, {180, 90, 60, 200});
-  const std::vector<int> rgb{int(std::lround(180 * 200 / 255.0)), int(std::lround(90 * 200 / 255.0)), int(std::lround(60 * 200 / 255.0))};
+  const std::vector<int> rgb{int(std::lround(180 * 200 / 255.0)),
+                             int(std::lround(90 * 200 / 255.0)),
+                             int(std::lround(60 * 200 / 255.0))};
   using Color = JpegSpec::Color;
   check_solid(jpeg_of(run(make_jpeg(stored, {98, {}, Color::cmyk, true}))), rgb, 3);
   check_solid(jpeg_of(run(make_jpeg(stored, {98, {}, Color::cmyk, false}))), rgb, 3);
-  check_solid(jpeg_of(run(make_jpeg(stored, {98, {{1, 1}, {1, 1}, {1, 1}, {1, 1}}, Color::ycck, true}))), rgb, 4);
+  check_solid(
+      jpeg_of(run(make_jpeg(stored, {98, {{1, 1}, {1, 1}, {1, 1}, {1, 1}}, Color::ycck, true}))),
+      rgb, 4);
   // Small ones are converted too: a training loader wants RGB.
-  const ResizeResult small = run(make_jpeg(solid(40, 30, {180, 90, 60, 200}), {98, {}, Color::cmyk}));
+  const ResizeResult small =
+      run(make_jpeg(solid(40, 30, {180, 90, 60, 200}), {98, {}, Color::cmyk}));
   check_solid(jpeg_of(small), rgb, 3);
   CHECK(jpeg_facts(small.data.view()).components == 3);
 }
@@ -376,7 +393,8 @@ TEST_CASE("colour profiles", "[resize]") {
 
   TiffSpec tiff{200, 160, 8, 3, 2};
   tiff.icc = p3;
-  check_solid(jpeg_of(run(make_tiff(tiff, [&](int, int, int c) { return picture.at(0, 0, c); }))), converted, 3);
+  check_solid(jpeg_of(run(make_tiff(tiff, [&](int, int, int c) { return picture.at(0, 0, c); }))),
+              converted, 3);
   ResizeOptions png = to_short(64);
   png.to = OutputFormat::png;
   check_solid(png_of(run(make_jpeg(picture, jpeg), png)), converted, 3);
@@ -384,19 +402,23 @@ TEST_CASE("colour profiles", "[resize]") {
 
 TEST_CASE("alpha goes over the background, 16 bits are scaled", "[resize]") {
   ResizeOptions options = to_short(64);
-  check_solid(jpeg_of(run(make_png(solid(200, 160, {100, 0, 50, 128})), options)), {177, 127, 152}, 3);
+  check_solid(jpeg_of(run(make_png(solid(200, 160, {100, 0, 50, 128})), options)), {177, 127, 152},
+              3);
   options.background = {0, 0, 200};
   check_solid(jpeg_of(run(make_png(solid(200, 160, {100, 0, 50, 128})), options)), {50, 0, 125}, 4);
   check_solid(jpeg_of(run(make_png(solid(200, 160, {100, 0})), options)), {0, 0, 200}, 4);
   options.background = {255, 255, 255};
   check_solid(jpeg_of(run(make_png(solid(200, 160, {100, 51})), options)), {224}, 2);
   // Colours under full transparency do not bleed into what is opaque.
-  const Image half = draw(200, 160, 4, [](int x, int, int c) { return c == 3 ? (x < 100 ? 255 : 0) : x < 100 ? 250 : 0; });
+  const Image half = draw(200, 160, 4, [](int x, int, int c) {
+    return c == 3 ? (x < 100 ? 255 : 0) : x < 100 ? 250 : 0;
+  });
   const Image out = jpeg_of(run(make_png(half), options));
   CHECK(*std::min_element(out.samples.begin(), out.samples.end()) >= 245);
   const auto deep = [](int, int, int c) { return 0x7fff + c; };
   check_solid(jpeg_of(run(make_png({200, 160, 16, 2}, deep), options)), {127, 128, 128}, 2);
-  check_solid(jpeg_of(run(make_png({200, 160, 16, 0}, [](int, int, int) { return 300; }), options)), {1}, 1);
+  check_solid(jpeg_of(run(make_png({200, 160, 16, 0}, [](int, int, int) { return 300; }), options)),
+              {1}, 1);
 }
 
 TEST_CASE("PNG output", "[resize]") {
@@ -445,7 +467,8 @@ TEST_CASE("limits come from the header", "[resize]") {
   CHECK(failure(make_jpeg(scene(200, 160)), options).code() == Code::limit);
   CHECK(failure(make_png(scene(200, 160)), options).code() == Code::limit);
   CHECK(failure(make_webp(scene(200, 160)), options).code() == Code::limit);
-  CHECK(failure(make_tiff({200, 160}, [](int, int, int) { return 0; }), options).code() == Code::limit);
+  CHECK(failure(make_tiff({200, 160}, [](int, int, int) { return 0; }), options).code() ==
+        Code::limit);
   CHECK(failure(make_bmp({200, 160}, [](int, int) { return 0u; }), options).code() == Code::limit);
   // A header that claims 30000 x 30000 pixels, with nothing behind it.
   Buffer bomb = make_png(scene(8, 8));
@@ -497,7 +520,8 @@ TEST_CASE("extreme shapes", "[resize]") {
     for (const int o : {1, 3, 7}) {
       JpegSpec spec{98};
       spec.orientation = o;
-      check_solid(jpeg_of(run(make_jpeg(solid(5, 3, {9, 99, 200}), spec), options)), {9, 99, 200}, 5);
+      check_solid(jpeg_of(run(make_jpeg(solid(5, 3, {9, 99, 200}), spec), options)), {9, 99, 200},
+                  5);
     }
   }
 }
@@ -508,14 +532,16 @@ TEST_CASE("masks keep type and values", "[resize]") {
   const Buffer transparency = png_chunk("tRNS", {0, 255, 7});
   for (const int bits : {1, 2, 4, 8, 16}) {
     for (const int type : {0, 2, 3, 4, 6}) {
-      if ((type == 3 && (bits == 16 || bits == 1)) || (type != 0 && type != 3 && bits < 8)) continue;
+      if ((type == 3 && (bits == 16 || bits == 1)) || (type != 0 && type != 3 && bits < 8))
+        continue;
       const auto sample = [&](int x, int y, int c) {
         const int v = (x / 7 * 5 + y / 3 * 11 + c) * (bits == 16 ? 259 : 1);
         return type == 3 ? v % 4 : v % (1 << bits);
       };
       std::vector<Buffer> chunks;
       if (type == 3) chunks = {palette, transparency};
-      const ResizeResult result = resizer.resize_nearest(bytes(make_png({133, 97, bits, type, false, chunks, true}, sample)));
+      const ResizeResult result = resizer.resize_nearest(
+          bytes(make_png({133, 97, bits, type, false, chunks, true}, sample)));
       REQUIRE(result.kind == Kind::resized);
       const PngFacts out = read_png(result.data.view());
       INFO("bits " << bits << " type " << type);
@@ -561,7 +587,8 @@ TEST_CASE("masks that pass or are refused", "[resize]") {
   CHECK(code({}) == Code::empty);
   // Turned with its picture.
   const auto sample = [](int x, int y, int) { return 3 * x + y; };
-  const ResizeResult turned = resizer.resize_nearest(bytes(make_png({40, 30, 8, 0, false, {png_chunk("eXIf", exif_with(6))}, true}, sample)));
+  const ResizeResult turned = resizer.resize_nearest(
+      bytes(make_png({40, 30, 8, 0, false, {png_chunk("eXIf", exif_with(6))}, true}, sample)));
   REQUIRE(turned.kind == Kind::resized);
   const PngFacts out = read_png(turned.data.view());
   CHECK(out.width == 30);
@@ -571,7 +598,8 @@ TEST_CASE("masks that pass or are refused", "[resize]") {
 
 TEST_CASE("pixels of every size are turned", "[resize]") {
   for (const int channels : {1, 2, 3, 4, 6, 8}) {
-    const Image upright = draw(45, 70, channels, [](int x, int y, int c) { return (x * 5 + y * 3 + c * 31) % 256; });
+    const Image upright =
+        draw(45, 70, channels, [](int x, int y, int c) { return (x * 5 + y * 3 + c * 31) % 256; });
     for (int o = 1; o <= 8; ++o) {
       Image stored = stored_as(upright, o);
       PlaneBuffer buffer;
@@ -580,14 +608,17 @@ TEST_CASE("pixels of every size are turned", "[resize]") {
       const Plane out = orient(in, Orientation(o), buffer);
       REQUIRE(out.width == 45);
       REQUIRE(out.height == 70);
-      CHECK(max_difference(draw(45, 70, channels, [&](int x, int y, int c) { return out.row(y)[x * channels + c]; }), upright) == 0);
+      CHECK(max_difference(draw(45, 70, channels,
+                                [&](int x, int y, int c) { return out.row(y)[x * channels + c]; }),
+                           upright) == 0);
     }
   }
 }
 
 TEST_CASE("one worker, one picture after the other", "[resize]") {
   Resizer resizer(to_short(64));
-  const Buffer large = make_jpeg(scene(900, 700)), grey = make_jpeg(scene(200, 300, 1)), png = make_png(scene(150, 150));
+  const Buffer large = make_jpeg(scene(900, 700)), grey = make_jpeg(scene(200, 300, 1)),
+               png = make_png(scene(150, 150));
   const auto fresh = [](const Buffer& file) { return run(file).data; };
   for (const Buffer& file : {large, grey, png, large, png, grey}) {
     CHECK_THROWS(resizer.resize(bytes(cut(file, 0.5))));

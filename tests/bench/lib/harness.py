@@ -1,9 +1,11 @@
 """What the benchmarks share: staging a corpus, timing whole programs in turns, tables."""
 import collections
+import contextlib
 import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -36,6 +38,15 @@ class Corpus(collections.namedtuple("Corpus", "source folder names bytes left_ou
                                                self.bytes / len(self.names) / 1e3)
         reasons = ["%d %s" % (count, reason) for reason, count in sorted(self.left_out.items())]
         return text + ("; left out: " + ", ".join(reasons) if reasons else "")
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    """A folder in memory that goes away however the benchmark ends."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with tempfile.TemporaryDirectory(prefix="prep-bench-", dir=FAST_DIR,
+                                     ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def fail(message):
@@ -117,6 +128,15 @@ def count_files(folder):
     return sum(not name.startswith(".") for _, _, names in os.walk(folder) for name in names)
 
 
+def wait_for(process):
+    """(status, resource usage of the process and of all that it waited for)"""
+    try:
+        return os.wait4(process.pid, 0)[1:]
+    except BaseException:
+        process.kill()
+        raise
+
+
 def run_program(program, source, target):
     """Runs a program from folder to folder, on its cores; its messages show only if it fails."""
     folders = {"{input}": source, "{output}": target}
@@ -127,7 +147,7 @@ def run_program(program, source, target):
         process = subprocess.Popen(["taskset", "-c", cores, *command], stdin=subprocess.DEVNULL,
                                    stdout=messages, stderr=messages,
                                    env=one_thread_environment())
-        _, status, usage = os.wait4(process.pid, 0)
+        status, usage = wait_for(process)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:

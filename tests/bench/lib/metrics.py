@@ -1,5 +1,6 @@
 """Float64 resampling as the reference, and how far a picture is from it."""
 import functools
+import math
 
 import numpy as np
 
@@ -12,26 +13,39 @@ SSIM_C2 = (0.03 * 255) ** 2
 
 
 @functools.lru_cache(maxsize=64)
-def triangle_matrix(size_in, size_out):
-    """The weights (size_out x size_in) of the antialiased triangle filter.
+def triangle_taps(size_in, size_out):
+    """(first input index, weights) for each output index of the antialiased triangle filter.
 
     The filter is as wide as two output pixels: the geometry of torchvision's antialiased resize
     and of Pillow's BILINEAR.
     """
     scale = size_in / size_out
     support = max(scale, 1.0)
-    centers = (np.arange(size_out) + 0.5) * scale
-    distances = np.arange(size_in) + 0.5 - centers[:, None]
-    weights = np.maximum(1 - np.abs(distances) / support, 0)
-    return weights / weights.sum(axis=1, keepdims=True)
+    taps = []
+    for index in range(size_out):
+        center = (index + 0.5) * scale
+        first = max(math.floor(center - support), 0)
+        last = min(math.ceil(center + support), size_in)
+        weights = 1 - np.abs(np.arange(first, last) + 0.5 - center) / support
+        weights = np.maximum(weights, 0)
+        taps.append((first, weights / weights.sum()))
+    return taps
+
+
+def resample_rows(pixels, size_out):
+    """Along the first axis."""
+    result = np.empty((size_out, *pixels.shape[1:]))
+    for index, (first, weights) in enumerate(triangle_taps(pixels.shape[0], size_out)):
+        rows = pixels[first:first + len(weights)].reshape(len(weights), -1)
+        result[index] = (weights @ rows.astype(np.float64)).reshape(pixels.shape[1:])
+    return result
 
 
 def resample(pixels, width, height):
-    """A float64 array of height x width x channels."""
-    rows = triangle_matrix(pixels.shape[0], height)
-    columns = triangle_matrix(pixels.shape[1], width)
-    narrow = np.matmul(columns, pixels.astype(np.float64))  # a matrix product for each row
-    return np.tensordot(rows, narrow, axes=1)
+    """An array of height x width x channels, to float64."""
+    short = resample_rows(pixels, height)
+    narrow = resample_rows(np.ascontiguousarray(short.swapaxes(0, 1)), width)
+    return narrow.swapaxes(0, 1)
 
 
 def psnr(a, b):
@@ -45,17 +59,15 @@ def gaussian():
 
 
 def blur(planes):
-    """Along the first two axes, where the whole window fits."""
+    """Along the last two axes, where the whole window fits."""
     window = gaussian()
-    for axis in (0, 1):
-        length = planes.shape[axis] - 2 * SSIM_RADIUS
-        planes = sum(weight * planes.take(range(i, i + length), axis)
-                     for i, weight in enumerate(window))
-    return planes
+    height, width = (side - 2 * SSIM_RADIUS for side in planes.shape[-2:])
+    planes = sum(weight * planes[..., i:i + height, :] for i, weight in enumerate(window))
+    return sum(weight * planes[..., i:i + width] for i, weight in enumerate(window))
 
 
 def ssim(a, b):
-    """The mean over the picture, and over its channels if it has several."""
+    """The mean over the picture; of channels x height x width also over the channels."""
     mean_a, mean_b = blur(a), blur(b)
     variance_a = blur(a * a) - mean_a ** 2
     variance_b = blur(b * b) - mean_b ** 2
@@ -65,9 +77,16 @@ def ssim(a, b):
     return float(similarity.mean())
 
 
+def planar(rgb):
+    return np.ascontiguousarray(np.moveaxis(rgb.astype(np.float64), -1, 0))
+
+
+def luma(planes):
+    return np.tensordot(LUMA, planes, axes=1)
+
+
 def compare(rgb, reference):
     """PSNR in dB and SSIM, in RGB and in luma."""
-    rgb = rgb.astype(np.float64)
-    luma, reference_luma = rgb @ LUMA, reference @ LUMA
-    return {"psnr_rgb": psnr(rgb, reference), "psnr_luma": psnr(luma, reference_luma),
-            "ssim_rgb": ssim(rgb, reference), "ssim_luma": ssim(luma, reference_luma)}
+    a, b = planar(rgb), planar(reference)
+    return {"psnr_rgb": psnr(a, b), "psnr_luma": psnr(luma(a), luma(b)),
+            "ssim_rgb": ssim(a, b), "ssim_luma": ssim(luma(a), luma(b))}
