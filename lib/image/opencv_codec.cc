@@ -312,6 +312,7 @@ BmpInfo read_bmp_info(const Bytes& data) {
     height = static_cast<std::int32_t>(*reader.u32(22));
     info.bits = static_cast<int>(*reader.u16(28));
     compression = *reader.u32(30);
+    if (*reader.u32(46) > 256) fail(Code::corrupt, "the BMP's palette is too large");
   } else {
     fail(Code::unsupported, "a BMP of OS/2 version 2 is not supported");
   }

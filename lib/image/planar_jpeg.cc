@@ -92,10 +92,17 @@ int smallest_scaled_block(const jpeg_decompress_struct& cinfo) {
 #endif
 }
 
+// libjpeg-turbo's fast Huffman decoder takes a code that is in no table as zero, without a word;
+// with less than 512 bytes before it (jdhuff.c, BUFSIZE) it goes the way that reports one.
+constexpr std::size_t kCarefulBytes = 256;
+
+enum class Pace { fast, careful };
+
 // One decompression. libjpeg's callbacks find this object through client_data.
 class Decoder {
  public:
-  Decoder(const Bytes& data, bool allow_truncated) : allow_truncated_(allow_truncated) {
+  Decoder(const Bytes& data, bool allow_truncated, Pace pace = Pace::fast)
+      : allow_truncated_(allow_truncated), rest_(data.view()), pace_(pace) {
     set_up(handler_);
     handler_.base.emit_message = on_message;
     cinfo_.err = &handler_.base;
@@ -104,10 +111,9 @@ class Decoder {
       created_ = true;
     });
     cinfo_.client_data = this;
-    source_.next_input_byte = data.data();
-    source_.bytes_in_buffer = data.size();
+    take_input();
     source_.init_source = [](j_decompress_ptr) {};
-    source_.fill_input_buffer = on_end_of_data;
+    source_.fill_input_buffer = on_empty_buffer;
     source_.skip_input_data = on_skip;
     source_.resync_to_restart = jpeg_resync_to_restart;
     source_.term_source = [](j_decompress_ptr) {};
@@ -119,6 +125,9 @@ class Decoder {
   }
 
   jpeg_decompress_struct& cinfo() { return cinfo_; }
+  // Whether bytes came where a marker should: they may be a harmless extra, or what was left over
+  // when damaged data was misread.
+  bool met_stray_bytes() const { return stray_bytes_; }
 
   // The header, which has to say what the caller based its limits on.
   void read_header(const JpegInfo& info) {
@@ -231,10 +240,22 @@ class Decoder {
     return early_end ? allow_truncated_ : resynced_;
   }
 
+  void take_input() {
+    const std::size_t size =
+        pace_ == Pace::fast ? rest_.size() : std::min(rest_.size(), kCarefulBytes);
+    source_.next_input_byte = rest_.data();
+    source_.bytes_in_buffer = size;
+    rest_ = rest_.subspan(size);
+  }
+
   // Behind the end of the data libjpeg finds an end marker, as often as it looks.
-  static boolean on_end_of_data(j_decompress_ptr cinfo) {
+  static boolean on_empty_buffer(j_decompress_ptr cinfo) {
     static constexpr JOCTET kEnd[2] = {0xFF, JPEG_EOI};
     Decoder& self = from(reinterpret_cast<j_common_ptr>(cinfo));
+    if (!self.rest_.empty()) {
+      self.take_input();
+      return TRUE;
+    }
     self.source_ended_ = true;
     self.source_.next_input_byte = kEnd;
     self.source_.bytes_in_buffer = sizeof kEnd;
@@ -243,13 +264,16 @@ class Decoder {
 
   static void on_skip(j_decompress_ptr cinfo, long count) {
     jpeg_source_mgr& source = *cinfo->src;
+    const Decoder& self = from(reinterpret_cast<j_common_ptr>(cinfo));
     if (count <= 0) return;
-    if (static_cast<std::size_t>(count) > source.bytes_in_buffer) {
-      on_end_of_data(cinfo);
-      return;
+    auto left = static_cast<std::size_t>(count);
+    while (left > source.bytes_in_buffer) {
+      left -= source.bytes_in_buffer;
+      on_empty_buffer(cinfo);
+      if (self.source_ended_) return;
     }
-    source.next_input_byte += count;
-    source.bytes_in_buffer -= static_cast<std::size_t>(count);
+    source.next_input_byte += left;
+    source.bytes_in_buffer -= left;
   }
 
   jpeg_decompress_struct cinfo_{};
@@ -257,6 +281,8 @@ class Decoder {
   jpeg_source_mgr source_{};
   bool created_ = false;
   bool allow_truncated_;
+  ByteView rest_;  // of the data, that libjpeg has not been given yet
+  Pace pace_;
   bool source_ended_ = false;  // libjpeg asked for more than there is
   bool hit_marker_ = false;
   bool resynced_ = false;
@@ -270,6 +296,15 @@ void check_supported(const JpegInfo& info) {
   if (info.precision != 8) {
     fail(Code::unsupported, "a JPEG of {} bits a sample; only 8 are decoded", info.precision);
   }
+}
+
+// Looks again at a file whose data did not end where it should. throws Error corrupt if a Huffman
+// code is in no table.
+void check_codes(const Bytes& data, const JpegInfo& info, const DecodeOptions& options) {
+  if (info.arithmetic || info.progressive) return;  // their decoders report every bad code
+  Decoder decoder(data, options.allow_truncated, Pace::careful);
+  decoder.read_header(info);
+  decoder.run([&] { jpeg_read_coefficients(&decoder.cinfo()); });
 }
 
 int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
@@ -538,6 +573,7 @@ Planes decode_planes(const Bytes& data, const JpegInfo& info, const DecodeOption
   const Planes planes = shape_planes(cinfo, scratch);
   decoder.run([&] { read_planes(cinfo, planes); });
   decoder.finish(info, warnings);
+  if (decoder.met_stray_bytes()) check_codes(data, info, options);
   return planes;
 }
 
@@ -553,6 +589,7 @@ Plane decode_interleaved(const Bytes& data, const JpegInfo& info, const DecodeOp
                                  static_cast<int>(cinfo.output_height), cinfo.output_components);
   decoder.run([&] { read_pixels(cinfo, pixels); });
   decoder.finish(info, warnings);
+  if (decoder.met_stray_bytes()) check_codes(data, info, options);
   return pixels;
 }
 

@@ -131,7 +131,7 @@ for name, size in (("small", (90, 80)), ("wide", (900, 100)), ("good", (300, 300
   head -c $(($(stat -c %s full.jpg) * 6 / 10)) full.jpg > raw/a.jpg
   run prep-resize raw -o out
   [ "$status" -eq 3 ]
-  [[ "$output" == *"raw/a.jpg: "*"ends early"* ]]
+  [[ "$output" == *"raw/a.jpg: the file ends within the image data"* ]]
   run prep-resize raw -o out --allow-truncated
   [ "$status" -eq 0 ]
   [ "$(shown_size out/a.jpg)" = "384 256" ]

@@ -232,10 +232,12 @@ TEST_CASE("a border stays centred", "[resize]") {
     options.quality = 100;
     const Image out = jpeg_of(run(make_jpeg(bordered, {100}), options));
     REQUIRE(out.width == side);
+    // Up to 64 the decoder has shrunk the picture first, and a pair of columns is one.
+    const int tolerance = side > 64 ? 4 : 20;
     for (int i = side / 4; i < 3 * side / 4; ++i) {
       INFO("side " << side << " at " << i);
-      CHECK(std::abs(out.at(0, i) - out.at(side - 1, i)) <= 4);
-      CHECK(std::abs(out.at(i, 0) - out.at(i, side - 1)) <= 4);
+      CHECK(std::abs(out.at(0, i) - out.at(side - 1, i)) <= tolerance);
+      CHECK(std::abs(out.at(i, 0) - out.at(i, side - 1)) <= tolerance);
       CHECK(out.at(0, i) < 195);
     }
   }
