@@ -84,6 +84,12 @@ int first_behind(double position, int size) {
   return static_cast<int>(index);
 }
 
+// How much of the last sample lies in the picture.
+double last_coverage(const AxisMapping& axis) {
+  const double part = axis.picture_end - (axis.in_size - 1);
+  return part > 0 && part < 1 ? part : 1;
+}
+
 // The window around `centre`, its weights summing to one.
 Window weigh(const AxisMapping& axis, double centre, double widening, double* weights) {
   const double support = radius(axis.filter) * widening;
@@ -94,8 +100,13 @@ Window weigh(const AxisMapping& axis, double centre, double widening, double* we
   double sum = 0;
   for (int i = 0; i < window.count; ++i) {
     weights[i] = kernel(axis.filter, (window.first + i + 0.5 - centre) * narrowing);
-    sum += weights[i];
   }
+  if (window.count > 0 && window.first + window.count == axis.in_size) {
+    const double part = last_coverage(axis);
+    const double middle = axis.in_size - 1 + part / 2;
+    weights[window.count - 1] = part * kernel(axis.filter, (middle - centre) * narrowing);
+  }
+  for (int i = 0; i < window.count; ++i) sum += weights[i];
   if (sum > 0) {
     const double normalisation = 1 / sum;
     for (int i = 0; i < window.count; ++i) weights[i] *= normalisation;

@@ -16,6 +16,10 @@ struct AxisMapping {
   double start = 0, length = 0;
   int out_size = 0;
   Filter filter = Filter::bilinear;
+  // Where the picture ends, if that is inside the last sample: a scaled or subsampled plane is
+  // rounded up in size, and in full its last sample would weigh too much on the edge. 0: at
+  // in_size.
+  double picture_end = 0;
 
   bool operator==(const AxisMapping&) const = default;
 };

@@ -512,10 +512,12 @@ void resample(const ConstPlane& in, const Box& box, Filter filter, const Plane& 
   StripJob job;
   job.in = in;
   job.out = out;
-  job.horizontal = &scratch.weights.get({in.width, box.left, box.width, out.width, filter},
-                                        kBothPassesBits - kFewestMiddleBits, true);
-  job.vertical = &scratch.weights.get({in.height, box.top, box.height, out.height, filter},
-                                      kFirstPassBits, false);
+  job.horizontal =
+      &scratch.weights.get({in.width, box.left, box.width, out.width, filter, box.picture_right},
+                           kBothPassesBits - kFewestMiddleBits, true);
+  job.vertical =
+      &scratch.weights.get({in.height, box.top, box.height, out.height, filter, box.picture_bottom},
+                           kFirstPassBits, false);
   job.middle_bits = std::min(kMostMiddleBits, kBothPassesBits - job.horizontal->bits);
   set_columns(job);
   allocate(job, scratch);

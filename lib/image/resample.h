@@ -20,6 +20,9 @@ namespace prep::image {
 // plane by less than a pixel's support; samples there do not exist and take no weight.
 struct Box {
   double left = 0, top = 0, width = 0, height = 0;
+  // Where the picture ends inside the plane's last column and row, when the plane's size was
+  // rounded up; 0: with the plane.
+  double picture_right = 0, picture_bottom = 0;
 };
 
 // The weight tables used last: Cb's serve Cr, and many data sets have few sizes.

@@ -38,12 +38,13 @@ struct Geometry {
 // The stretch of source samples that one axis of a plane is made from.
 struct Axis {
   double start = 0, length = 0;
-  int size = 0;  // samples to make
+  int size = 0;    // samples to make
+  double end = 0;  // where the picture ends, perhaps inside the last sample
 };
 
 // A plane of the output's full resolution. `in` pixels of the image are in / step samples, which is
 // no integer where a scaled or subsampled plane was rounded up.
-Axis full_axis(int in, double step, int out) { return {0, in / step, out}; }
+Axis full_axis(int in, double step, int out) { return {0, in / step, out, in / step}; }
 
 // A chroma plane of half the output's resolution, rounded up: its sample x lies in the middle of
 // the upright output's pixels 2x and 2x + 1. At odd sizes the last sample sticks out by a pixel;
@@ -51,7 +52,7 @@ Axis full_axis(int in, double step, int out) { return {0, in / step, out}; }
 Axis half_axis(int in, double step, int out, bool mirrored) {
   const int size = (out + 1) / 2;
   const double pixel = in / step / out;  // source samples for one output pixel
-  return {mirrored ? (out - 2 * size) * pixel : 0.0, 2 * size * pixel, size};
+  return {mirrored ? (out - 2 * size) * pixel : 0.0, 2 * size * pixel, size, in / step};
 }
 
 // The filter for chroma of half the resolution. The decoder will interpolate it back with a
@@ -319,8 +320,9 @@ void Resizer::Worker::resize_jpeg(const Bytes& input, ResizeResult& result) {
     finish_planes(planes, g, profile, is_444(info), info.exif, result);
   } else {
     const Plane pixels = decode_interleaved(input, info, options, decoded_, result.warnings);
-    const Box box{0, 0, static_cast<double>(g.in_width) / options.denominator,
-                  static_cast<double>(g.in_height) / options.denominator};
+    const double width = static_cast<double>(g.in_width) / options.denominator;
+    const double height = static_cast<double>(g.in_height) / options.denominator;
+    const Box box{0, 0, width, height, width, height};
     finish_pixels(pixels, model, box, g, profile, is_444(info), info.exif, result);
   }
 }
@@ -336,7 +338,8 @@ Plane Resizer::Worker::shrink_plane(const Planes& in, int i, const Axis& x, cons
   Plane small = plane;
   if (!as_it_is) {
     small = small_[k].shape(x.size, y.size);
-    resample(as_const(plane), {x.start, y.start, x.length, y.length}, filter, small, resample_);
+    resample(as_const(plane), {x.start, y.start, x.length, y.length, x.end, y.end}, filter, small,
+             resample_);
   }
   return orient(small, orientation, turned_[k]);
 }
