@@ -7,6 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/image/color.h"
 #include "lib/image/exif.h"
+#include "lib/image/gamut.h"
 #include "lib/image/orient.h"
 #include "lib/image/planar_jpeg.h"
 #include "lib/image/png_codec.h"
@@ -73,6 +74,10 @@ int choose_denominator(const Geometry& g) {
   }
   return 1;
 }
+
+// Pictures that reach further outside of RGB than this (see gamut.h) are clipped to it before they
+// are resampled.
+constexpr double kMostOutsideRgb = 20;
 
 ColorModel model_of(const JpegInfo& info) {
   switch (info.color) {
@@ -316,15 +321,19 @@ void Resizer::Worker::resize_jpeg(const Bytes& input, ResizeResult& result) {
   }
   const DecodeOptions options{choose_denominator(g), options_.allow_truncated};
   if (is_planar(info)) {
-    const Planes planes = decode_planes(input, info, options, planar_, result.warnings);
-    finish_planes(planes, g, profile, is_444(info), info.exif, result);
-  } else {
-    const Plane pixels = decode_interleaved(input, info, options, decoded_, result.warnings);
-    const double width = static_cast<double>(g.in_width) / options.denominator;
-    const double height = static_cast<double>(g.in_height) / options.denominator;
-    const Box box{0, 0, width, height, width, height};
-    finish_pixels(pixels, model, box, g, profile, is_444(info), info.exif, result);
+    std::vector<std::string> warnings;
+    const Planes planes = decode_planes(input, info, options, planar_, warnings);
+    if (planes.count == 1 || outside_rgb(planes) <= kMostOutsideRgb) {
+      result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+      finish_planes(planes, g, profile, is_444(info), info.exif, result);
+      return;
+    }
   }
+  const Plane pixels = decode_interleaved(input, info, options, decoded_, result.warnings);
+  const double width = static_cast<double>(g.in_width) / options.denominator;
+  const double height = static_cast<double>(g.in_height) / options.denominator;
+  const Box box{0, 0, width, height, width, height};
+  finish_pixels(pixels, model, box, g, profile, is_444(info), info.exif, result);
 }
 
 // One plane of the small picture, upright.
