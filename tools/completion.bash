@@ -11,4 +11,5 @@ _preptools() {
     mapfile -t COMPREPLY < <(compgen -f -- "$cur")
   fi
 }
-complete -F _preptools prep-ls prep-resize
+for _preptool in $(compgen -c prep- | sort -u); do complete -F _preptools "$_preptool"; done
+unset _preptool

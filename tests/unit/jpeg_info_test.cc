@@ -206,7 +206,9 @@ TEST_CASE("Quantization tables of 8 and 16 bits") {
   CHECK(info.quant[3][63] == 1063);
   CHECK(info.quant[0][0] == 0);
   CHECK(code_of(file(segment(0xDB, narrow.substr(0, 64)))) == Code::corrupt);
-  CHECK(code_of(file(segment(0xDB, "\4" + narrow.substr(1)))) == Code::corrupt);
+  std::string fifth = narrow;
+  fifth[0] = 4;
+  CHECK(code_of(file(segment(0xDB, fifth))) == Code::corrupt);
 }
 
 TEST_CASE("Trailing bytes, and data without an end") {
