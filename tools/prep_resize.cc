@@ -8,6 +8,7 @@
 #include "formats/registry.h"
 #include "lib/core/tool.h"
 #include "lib/image/resize.h"
+#include "tools/picture_stage.h"
 
 namespace prep {
 namespace {
@@ -15,93 +16,45 @@ namespace {
 using image::Format;
 using image::ResizeResult;
 
-constexpr std::size_t kHead = 32;  // enough to tell a format, and a PNG's colour type
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
-constexpr std::array kFormats{Format::jpeg, Format::png, Format::webp,
-                              Format::tiff, Format::bmp, Format::gif};
-
-// "seg.png" → {"seg.", "png"}; "jpg" → {"", "jpg"}.
-std::pair<std::string, std::string> split_extension(const std::string& part) {
-  const std::size_t dot = part.find_last_of('.') + 1;  // npos + 1 == 0
-  return {part.substr(0, dot), part.substr(dot)};
-}
-
-bool is_image_name(const std::string& part) {
-  const std::string last = split_extension(part).second;
-  return std::any_of(kFormats.begin(), kFormats.end(),
-                     [&](Format format) { return image::has_extension(format, last); });
-}
-
-// The name of a part that now holds `format`: its extension is replaced where it is another
-// format's, added where there is none; a name of the user's own ("input") stays.
-std::string renamed(const std::string& part, Format format) {
-  const auto [stem, last] = split_extension(part);
-  if (image::has_extension(format, last) || (!part.empty() && !is_image_name(part))) return part;
-  return stem + std::string(image::extension(format));
-}
-
 bool is_palette_png(ByteView head) {
   return image::sniff(head) == Format::png && head.size() > 25 && head[25] == 3;
 }
 
-class ResizeStage final : public Stage {
+class ResizeStage final : public PictureStage {
  public:
   ResizeStage(image::ResizeOptions options, std::vector<std::string> nearest)
       : options_(std::move(options)), nearest_(std::move(nearest)) {}
 
-  void apply(Sample& sample, Notes& notes) const override {
-    for (Part& part : sample.parts) {
-      try {
-        apply_to(part, notes);
-      } catch (const Error& error) {
-        // What reading says names the file already.
-        const std::string origin = printable(part.content->origin());
-        const std::string what = error.what();
-        throw Error(error.code(), what.starts_with(origin) ? what : origin + ": " + what);
-      }
-      if (!notes.skip_reason.empty()) return;
-    }
-  }
-
   std::vector<std::string> output_names(const std::string& part) const override {
-    std::vector<std::string> names{renamed(part, target())};
-    const auto add = [&](std::string name) {
+    const Format target = options_.to == image::OutputFormat::png ? Format::png : Format::jpeg;
+    std::vector<std::string> names;
+    for (std::string name :
+         {name_for_format(part, target), part, name_for_format(part, Format::png),
+          name_for_format(part, Format::jpeg)}) {
       if (std::find(names.begin(), names.end(), name) == names.end()) {
         names.push_back(std::move(name));
       }
-    };
-    add(part);
-    if (part.empty() || is_image_name(part)) {
-      for (const Format format : kFormats) add(renamed(part, format));
     }
     return names;
   }
 
- private:
-  Format target() const {
-    return options_.to == image::OutputFormat::png ? Format::png : Format::jpeg;
-  }
+ protected:
+  // What cannot be decoded says so, rather than going through at its old size.
+  bool takes(Format) const override { return true; }
+  bool must_be_picture(const Part& part) const override { return is_nearest(part); }
 
-  void apply_to(Part& part, Notes& notes) const {
-    const bool nearest = std::find(nearest_.begin(), nearest_.end(), part.name) != nearest_.end();
-    const Bytes head = part.content->read(0, kHead);
-    if (head.empty() && is_image_name(part.name)) fail(Code::empty, "the file is empty");
-    if (image::sniff(head.view()) == Format::unknown) {
-      if (nearest || is_image_name(part.name)) {
-        fail(Code::corrupt, "is not a picture, though its name says so{}", resemblance(head));
-      }
-      notes.counts.push_back("other parts, unchanged");
-      return;
-    }
-    if (part.content->size() > kLargestFile) {
-      fail(Code::limit, "has {} bytes, more than a picture file may have (1 GiB)",
-           part.content->size());
-    }
-    if (!nearest && is_palette_png(head.view())) {
+  void treat(Part& part, std::string_view, ByteView head, Notes& notes) const override {
+    const bool nearest = is_nearest(part);
+    if (!nearest && is_palette_png(head)) {
       notes.warn("palette PNG resized like a photo; a label map needs --nearest " +
                  printable(part.name));
     }
     take(part, run(part.content->load(), nearest), notes);
+  }
+
+ private:
+  bool is_nearest(const Part& part) const {
+    return std::find(nearest_.begin(), nearest_.end(), part.name) != nearest_.end();
   }
 
   ResizeResult run(const Bytes& input, bool nearest) const {
@@ -113,34 +66,16 @@ class ResizeStage final : public Stage {
 
   static void take(Part& part, ResizeResult result, Notes& notes) {
     for (std::string& warning : result.warnings) notes.warn(std::move(warning));
-    switch (result.kind) {
-      case ResizeResult::Kind::skipped:
-        notes.skip_reason = result.reason;
-        return;
-      case ResizeResult::Kind::not_an_image:
-        notes.counts.push_back("other parts, unchanged");
-        return;
-      case ResizeResult::Kind::unchanged:
-        notes.counts.push_back("images that were right already, unchanged");
-        break;
-      case ResizeResult::Kind::resized:
-        notes.counts.push_back("images resized");
-        break;
+    if (result.kind == ResizeResult::Kind::skipped) {
+      notes.skip_reason = result.reason;
+      return;
     }
-    part.name = renamed(part.name, result.format);
+    notes.counts.push_back(result.kind == ResizeResult::Kind::resized
+                               ? "images resized"
+                               : "images that were right already, unchanged");
+    part.name = name_for_format(part.name, result.format);
     part.content = std::make_shared<MemoryContent>(std::move(result.data), part.content->origin(),
                                                    part.content->mtime_ns());
-  }
-
-  // What stands where a picture should be is most often a server's answer.
-  static std::string_view resemblance(const Bytes& head) {
-    const std::string_view text = head.text();
-    if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") ||
-        text.starts_with("<html")) {
-      return " (it is an HTML page)";
-    }
-    if (text.starts_with("version https://git-lfs")) return " (it is a Git LFS pointer)";
-    return "";
   }
 
   const image::ResizeOptions options_;

@@ -32,6 +32,15 @@ std::string tally_text(const Tally& tally) {
   return text;
 }
 
+// "85-89: 3, 90-94: 12"
+std::string table_text(const Tally& tally) {
+  std::string text;
+  for (const auto& [row, count] : tally) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", row, human_count(count));
+  }
+  return text;
+}
+
 }  // namespace
 
 // --- numbers
@@ -111,6 +120,9 @@ std::string summary_text(const Summary& s, double seconds) {
   if (!s.notes.empty()) text += fmt::format("of these: {}\n", tally_text(s.notes));
   if (!s.warnings.empty()) text += fmt::format("warnings: {}\n", tally_text(s.warnings));
   if (!s.left_out.empty()) text += fmt::format("left out: {}\n", tally_text(s.left_out));
+  for (const auto& [title, tally] : s.tables) {
+    text += fmt::format("{}: {}\n", title, table_text(tally));
+  }
   text += fmt::format("{} in, {} out, {:.1f} s, {:.0f} samples/s", human_bytes(s.bytes_in),
                       human_bytes(s.bytes_out), seconds,
                       seconds > 0 ? static_cast<double>(s.read) / seconds : 0.0);

@@ -29,6 +29,7 @@ struct Summary {
   std::uint64_t read = 0, written = 0, skipped = 0, failed = 0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
   Tally skipped_by_reason, failed_by_code, notes, warnings, left_out;
+  std::map<std::string, Tally> tables;  // what the stage counted
 
   void add(const Outcome& outcome);
 };

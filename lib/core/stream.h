@@ -49,6 +49,9 @@ class Stage {
   // The names that apply() may give to a part of this name, most likely first. A rerun takes a
   // sample as done when each of its parts has an up-to-date output under one of them.
   virtual std::vector<std::string> output_names(const std::string& part) const { return {part}; }
+  // What the stage counted over the run, by table: {"source quality": {"85-89": 3}}. Shown in the
+  // summary and written to --report; asked for once, at the end.
+  virtual std::map<std::string, Tally> tables() const { return {}; }
 };
 
 class Sink {

@@ -154,7 +154,7 @@ class Run {
   void process() {
     std::vector<Spec> inputs;
     for (const std::string& word : common_.inputs) inputs.push_back(parse_spec(word));
-    const std::unique_ptr<Stage> stage = tool_.make_stage();
+    stage_ = tool_.make_stage();
     SourceOptions source_options;
     if (tool_.has_output()) {
       const Spec output = parse_spec(common_.output);
@@ -172,7 +172,7 @@ class Run {
     PipelineOptions options;
     options.task = task_;
     options.dry_run = common_.dry_run;
-    run_pipeline(*source_, *stage, *sink_, *slots, options, [&](const Outcome& outcome) {
+    run_pipeline(*source_, *stage_, *sink_, *slots, options, [&](const Outcome& outcome) {
       reporter_.consumed(source_->consumed_bytes());
       reporter_.add(outcome);
     });
@@ -182,6 +182,7 @@ class Run {
   int finish() {
     Summary& summary = reporter_.summary();
     summary.left_out = source_->left_out();
+    summary.tables = stage_->tables();
     for (const auto& [kind, count] : sink_->warnings()) {
       summary.warnings[kind] += count;
       reporter_.warn(fmt::format("{} {}", human_count(count), kind));
@@ -246,6 +247,7 @@ class Run {
   const Task task_;
   const ErrorBudget budget_;
   Reporter reporter_;
+  std::unique_ptr<Stage> stage_;
   std::unique_ptr<Sink> sink_;
   std::unique_ptr<Source> source_;
 };
