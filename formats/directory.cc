@@ -7,18 +7,23 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "formats/run_stamp.h"
+#include "formats/tree.h"
 #include "lib/core/file_io.h"
 
 namespace prep {
 namespace {
 
 constexpr std::string_view kTemporaryPrefix = ".prep-tmp.";
+constexpr char kOutputItself[] = "output of this run itself";
 
 struct FileId {
   dev_t device;
@@ -86,7 +91,7 @@ class DirectorySource final : public Source {
       : root_(std::move(root)) {
     for (const std::string& path : excluded) {
       struct stat st {};
-      if (stat(path.c_str(), &st) == 0) excluded_.push_back(id_of(st));
+      if (stat(path.c_str(), &st) == 0 && !S_ISCHR(st.st_mode)) excluded_.push_back(id_of(st));
     }
     if (const auto error = enter("")) throw *error;
   }
@@ -164,15 +169,22 @@ class DirectorySource final : public Source {
         if (directories) directories->push_back(i);
       } else if (its_key == key) {
         f(i, part);
-      } else {
-        break;  // "key." itself: a name that ends in a dot has no part
-      }
+      }  // else "key." itself: a name that ends in a dot is a sample of its own
     }
     return i;
   }
 
   void add_part(const Level& level, std::size_t i, std::string_view part, Sample& sample) {
     std::string path = join_path(root_, level.path + std::string(level.listing.name(i)));
+    if (sample.parts.size() == Grouper::kMaxParts) {
+      sample.fault =
+          Error(Code::limit,
+                fmt::format(
+                    "{}: more than {} files belong to the sample '{}', which is what stands before "
+                    "the first dot of their names",
+                    printable(path), Grouper::kMaxParts, printable(sample.key)));
+      return;
+    }
     sample.parts.push_back({std::string(part), std::make_shared<FileContent>(std::move(path))});
   }
 
@@ -196,8 +208,8 @@ class DirectorySource final : public Source {
       struct stat st {};
       if (fstat(fd.get(), &st) != 0) fail_errno(errno, "stat", full);
       const FileId id = id_of(st);
-      if (std::find(excluded_.begin(), excluded_.end(), id) != excluded_.end()) {
-        ++left_out_["directory that is the output"];
+      if (is_excluded(st)) {
+        ++left_out_[kOutputItself];
         return std::nullopt;
       }
       for (const Level& above : levels_) {
@@ -211,6 +223,9 @@ class DirectorySource final : public Source {
       return std::nullopt;
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
+      if (error.code() == Code::truncated) {
+        return Error(error.code(), printable(full) + ": " + error.what());
+      }
       return error;
     }
   }
@@ -237,7 +252,14 @@ class DirectorySource final : public Source {
     if (name == "." || name == "..") return;
     unsigned char type = entry.d_type;
     if (name.starts_with('.')) {
-      // Our own stamps and rests are nobody's data.
+      // Our own stamps and rests are nobody's data, but for what they say.
+      if (name.starts_with(".prep-") && name.ends_with(".partial")) {
+        fail(Code::truncated,
+             "the directory is not complete: {} has not finished it (it holds {}); run that again, "
+             "or "
+             "remove the file to take what there is",
+             name.substr(1, name.find('.', 1) - 1), printable(name));
+      }
       if (!name.starts_with(".prep-")) {
         ++left_out_[type == DT_DIR ? "hidden directory" : "hidden file"];
       }
@@ -246,11 +268,27 @@ class DirectorySource final : public Source {
     if (type == DT_LNK || type == DT_UNKNOWN) type = followed_type(directory, entry.d_name);
     if (type == DT_DIR) {
       listing.add(name, Listing::Type::directory);
+    } else if (type == DT_REG && may_be_excluded(entry.d_ino) &&
+               is_excluded_file(directory, entry.d_name)) {
+      ++left_out_[kOutputItself];
     } else if (type == DT_REG) {
       listing.add(name, Listing::Type::file);
     } else {
       ++left_out_["special file"];
     }
+  }
+
+  bool is_excluded(const struct stat& st) const {
+    return std::find(excluded_.begin(), excluded_.end(), id_of(st)) != excluded_.end();
+  }
+  // Spares a stat() for each file.
+  bool may_be_excluded(ino_t inode) const {
+    return std::any_of(excluded_.begin(), excluded_.end(),
+                       [&](const FileId& id) { return id.inode == inode; });
+  }
+  bool is_excluded_file(int directory, const char* name) const {
+    struct stat st {};
+    return fstatat(directory, name, &st, 0) == 0 && is_excluded(st);
   }
 
   // A link that leads nowhere is taken as a file: reading it will say so.
@@ -294,54 +332,72 @@ class DirectorySink final : public Sink {
  public:
   DirectorySink(std::string root, const DirectorySinkOptions& options)
       : root_(std::move(root)),
-        made_root_(make_root(root_)),
-        stamp_(std::make_unique<RunStamp>(root_, options.tool, options.task, options.settings,
-                                          options.force)),
         temporary_prefix_(
             fmt::format("{}{}-of-{}.", kTemporaryPrefix, options.task.index, options.task.count)) {
-    const bool ours = stamp_->known() || options.task.count > 1 || options.force;
-    if (!ours && has_files(root_)) {
+    check_root(root_);
+    is_new_ = access(root_.c_str(), F_OK) != 0;
+    if (is_new_ && options.dry_run) return;
+    make_directories(root_);
+    stamp_ = std::make_unique<RunStamp>(root_, options.tool, options.task, options.settings,
+                                        options.force);
+    if (!stamp_->known() && !options.force && has_files(root_)) {
+      const std::string tool = options.tool;
+      stamp_.reset();
       fail(Code::usage,
            "{}: the directory holds files that {} did not make; name another, or give --force",
-           printable(root_), options.tool);
+           printable(root_), tool);
     }
-    if (stamp_->was_killed()) remove_rests(root_);
+    if (!options.dry_run) remove_rests();
   }
   ~DirectorySink() override {
     stamp_.reset();
-    if (made_root_) rmdir(root_.c_str());  // only succeeds while it is empty
+    if (is_new_) rmdir(root_.c_str());  // only succeeds while it is empty
   }
 
   bool concurrent() const override { return true; }
 
+  void check_source(const Sample& sample, const Stage& stage) const override {
+    if (is_new_) return;
+    for_each_output(sample, stage, [&](const Part& part, const std::string& path) {
+      struct stat st {};
+      if (stat(path.c_str(), &st) != 0 || !part.content->is_file(st)) return;
+      fail(Code::name, "{}: writing it to {} would overwrite the original",
+           printable(part.content->origin()), printable(root_));
+    });
+  }
+
   bool up_to_date(const Sample& sample, const Stage& stage) const override {
-    std::vector<std::string> used;  // one output cannot stand for two parts
+    if (is_new_) return false;
+    std::unordered_set<std::string> used;  // one output cannot stand for two parts
     for (const Part& part : sample.parts) {
-      const std::int64_t time = part.content->mtime_ns();
-      if (time == 0) return false;
       const auto is_current = [&](const std::string& name) {
         struct stat st {};
-        return std::find(used.begin(), used.end(), name) == used.end() &&
-               stat(path_of(sample, name).c_str(), &st) == 0 && S_ISREG(st.st_mode) &&
-               same_time(time, mtime_ns(st)) && stamp_->trusts(st);
+        return !used.contains(name) && stat(path_of(sample, name).c_str(), &st) == 0 &&
+               S_ISREG(st.st_mode) && is_made_from(*part.content, st) && stamp_->trusts(st);
       };
       const auto names = stage.output_names(part.name);
       const auto current = std::find_if(names.begin(), names.end(), is_current);
       if (current == names.end()) return false;
-      used.push_back(*current);
+      used.insert(*current);
     }
     return true;
   }
 
+  void remove_outdated(const Sample& sample, const Stage& stage) override {
+    stamp_->before_write();
+    if (is_new_) return;
+    for_each_output(sample, stage,
+                    [](const Part&, const std::string& path) { unlink(path.c_str()); });
+  }
+
   void check(const Sample& sample) const override {
-    for (std::size_t i = 0; i < sample.parts.size(); ++i) {
-      for (std::size_t k = 0; k < i; ++k) {
-        if (sample.parts[i].name != sample.parts[k].name) continue;
-        fail(Code::duplicate, "{}: would be written as {}, and so would {}",
-             printable(sample.parts[i].content->origin()),
-             printable(path_of(sample, sample.parts[i].name)),
-             printable(sample.parts[k].content->origin()));
-      }
+    std::unordered_map<std::string_view, const Part*> names;
+    for (const Part& part : sample.parts) {
+      const auto [other, is_first] = names.emplace(part.name, &part);
+      if (is_first) continue;
+      fail(Code::duplicate, "{}: would be written as {}, and so would {}",
+           printable(part.content->origin()), printable(path_of(sample, part.name)),
+           printable(other->second->content->origin()));
     }
   }
 
@@ -352,10 +408,11 @@ class DirectorySink final : public Sink {
       const std::string path = path_of(sample, part.name);
       files.push_back(std::make_unique<AtomicFile>(path, temporary_for(path)));
       files.back()->write(*part.content);
+      files.back()->close(part.content->mtime_ns());
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
       try {
-        files[i]->commit({.mtime_ns = sample.parts[i].content->mtime_ns()});
+        files[i]->commit();
       } catch (...) {
         for (std::size_t k = 0; k < i; ++k) unlink(files[k]->path().c_str());
         throw;
@@ -367,15 +424,29 @@ class DirectorySink final : public Sink {
   void abandon() override { stamp_->keep(); }
 
  private:
-  // True if the directory was not there before.
-  static bool make_root(const std::string& root) {
-    const bool is_new = access(root.c_str(), F_OK) != 0;
-    make_directories(root);
-    return is_new;
+  static void check_root(const std::string& root) {
+    struct stat st {};
+    if (stat(root.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return;
+    fail(Code::usage, "{}: is a file; the output must be a directory, x.tar or -", printable(root));
+  }
+
+  // Whether an output with this status can have come from `source` as it is now.
+  static bool is_made_from(const Content& source, const struct stat& output) {
+    const std::int64_t time = source.mtime_ns();
+    if (time == 0 || !same_time(time, mtime_ns(output))) return false;
+    return output.st_size > 0 || source.size() == 0;
   }
 
   std::string path_of(const Sample& sample, const std::string& part) const {
     return join_path(root_, part_path(sample.key, part));
+  }
+
+  // Calls f(part, path) for every file that a sample's parts may become.
+  template <typename F>
+  void for_each_output(const Sample& sample, const Stage& stage, F f) const {
+    for (const Part& part : sample.parts) {
+      for (const std::string& name : stage.output_names(part.name)) f(part, path_of(sample, name));
+    }
   }
 
   std::string temporary_for(const std::string& path) {
@@ -383,32 +454,25 @@ class DirectorySink final : public Sink {
                      fmt::format("{}{}-{}", temporary_prefix_, getpid(), counter_++));
   }
 
-  // Removes what a killed run of the same task left half-written; the lock says it is dead.
-  void remove_rests(const std::string& path) {
-    DIR* directory = opendir(path.c_str());
-    if (!directory) return;
-    const std::unique_ptr<DIR, int (*)(DIR*)> closer(directory, closedir);
-    while (const dirent* entry = readdir(directory)) {
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      if (name.starts_with(temporary_prefix_)) {
-        unlinkat(dirfd(directory), entry->d_name, 0);
-      } else if (is_real_directory(dirfd(directory), *entry)) {
-        remove_rests(join_path(path, name));
-      }
+  // Removes what killed runs left half-written; nobody holds their locks any more.
+  void remove_rests() {
+    std::vector<std::string> prefixes;
+    for (const std::string& task : stamp_->dead_tasks()) {
+      prefixes.push_back(fmt::format("{}{}.", kTemporaryPrefix, task));
     }
-  }
-
-  static bool is_real_directory(int directory, const dirent& entry) {
-    if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-    struct stat st {};
-    return fstatat(directory, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    if (prefixes.empty()) return;
+    for_each_file(root_, [&](int directory, const std::string&, const char* name) {
+      const auto is_rest = [&](const std::string& prefix) {
+        return std::string_view(name).starts_with(prefix);
+      };
+      if (std::any_of(prefixes.begin(), prefixes.end(), is_rest)) unlinkat(directory, name, 0);
+    });
   }
 
   const std::string root_;
-  const bool made_root_;
-  std::unique_ptr<RunStamp> stamp_;
   const std::string temporary_prefix_;
+  bool is_new_ = false;              // the directory was not there before
+  std::unique_ptr<RunStamp> stamp_;  // none in a dry run into a directory that is not there
   std::atomic<std::uint64_t> counter_{0};
 };
 
@@ -416,10 +480,23 @@ class FileSink final : public Sink {
  public:
   explicit FileSink(std::string path) : path_(std::move(path)) {}
 
+  void check_source(const Sample& sample, const Stage&) const override {
+    struct stat st {};
+    for (const Part& part : sample.parts) {
+      if (stat(path_.c_str(), &st) != 0 || !part.content->is_file(st)) continue;
+      fail(Code::name, "{}: would be overwritten by its own output", printable(path_));
+    }
+  }
   void check(const Sample& sample) const override {
-    if (sample.parts.size() == 1) return;
-    fail(Code::usage, "{}: is one file, but the sample {} has {} parts; give a directory",
-         printable(path_), printable(sample.key), sample.parts.size());
+    if (sample.parts.size() != 1) {
+      fail(Code::usage, "{}: is one file, but the sample {} has {} parts; give a directory",
+           printable(path_), printable(sample.key), sample.parts.size());
+    }
+    const std::string wanted = kind(path_), is = kind(sample.parts[0].name);
+    if (wanted != is) {
+      fail(Code::usage, "{}: the output is of the kind '{}', not '{}'", printable(path_),
+           printable(is), printable(wanted));
+    }
   }
   void put(const Sample& sample) override {
     if (file_) fail(Code::usage, "{}: is one file, but there are more samples", printable(path_));
@@ -428,11 +505,18 @@ class FileSink final : public Sink {
     file_->write(*sample.parts[0].content);
   }
   void commit() override {
-    if (file_) file_->commit({.sync = true});
+    if (file_) file_->commit(/*sync=*/true);
   }
   void abandon() override { file_.reset(); }
 
  private:
+  // The extension in lower case; "jpeg" is "jpg".
+  static std::string kind(std::string_view name) {
+    std::string extension(name.substr(name.find_last_of('.') + 1));  // npos + 1 == 0
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return extension == "jpeg" ? "jpg" : extension;
+  }
+
   std::string path_;
   std::unique_ptr<AtomicFile> file_;
 };

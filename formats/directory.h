@@ -14,8 +14,8 @@ namespace prep {
 // bytewise order of their paths, save that all parts of a sample stand together. One directory's
 // names are in memory at a time (and those above it): about 30 bytes an entry.
 // Symbolic links are followed; one that leads to a directory above it is left out and counted, as
-// are hidden files and what is neither file nor directory. A directory that cannot be read becomes
-// a faulty sample.
+// are hidden files, what is neither file nor directory, and what `excluded` names. A directory that
+// cannot be read becomes a faulty sample, and so does one that a run of ours has not completed.
 std::unique_ptr<Source> open_directory(const std::string& root,
                                        const std::vector<std::string>& excluded);
 
@@ -24,6 +24,7 @@ struct DirectorySinkOptions {
   std::string settings;  // what decides the bytes; others than the stamp's put all out of date
   Task task;             // each task has a stamp of its own
   bool force = false;
+  bool dry_run = false;  // a directory that is not there is not made
 };
 
 // Writes each part as a file of its own; put() from many threads. A part's file gets the

@@ -66,7 +66,8 @@ bool ListSource::fill() {
 // False at the end of the list; what follows the last separator is an entry, unless it is empty.
 bool ListSource::next_entry(std::string& entry) {
   std::size_t searched = 0;
-  for (;;) {
+  for (bool more = true;;) {
+    // Anew each time: fill() moves what is buffered.
     const char* begin = reinterpret_cast<const char*>(buffer_.data()) + begin_;
     const std::string_view text(begin, end_ - begin_);
     const std::size_t end = text.find(separator_, searched);
@@ -77,7 +78,10 @@ bool ListSource::next_entry(std::string& entry) {
            separator_ ? "lines? see list0:" : "names with NULs? see list:");
     }
     searched = text.size();
-    if (!found && fill()) continue;
+    if (!found && more) {
+      more = fill();
+      continue;
+    }
     entry = text.substr(0, end);
     begin_ += entry.size() + found;
     ++entries_;
@@ -124,7 +128,7 @@ std::optional<Sample> ListSource::take(const std::string& entry) {
       return std::nullopt;
     }
     if (entry.ends_with('/')) fail(Code::usage, "{}: is a directory", printable(entry));
-    return grouper_.add(clean, std::move(content));
+    return grouper_.add(clean, content);
   } catch (const Error& error) {
     faulty_.emplace();
     faulty_->key = entry;

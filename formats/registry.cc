@@ -198,6 +198,26 @@ SpecKind kind_of_output(const Spec& output) {
   return is_picture_name(output.path) ? SpecKind::file : SpecKind::directory;
 }
 
+// Words that look like something else would quietly become a directory of that name.
+void refuse_odd_directory(const Spec& output) {
+  if (output.kind == SpecKind::directory || is_directory(output.path)) return;
+  const std::string& path = output.path;
+  if (path.starts_with('-')) {
+    fail(Code::usage, "'{}' looks like an option; for a directory of that name say ./{}",
+         printable(path), printable(path));
+  }
+  if (path.find("://") != std::string::npos) {
+    fail(Code::usage, "{}: outputs are local; write to a directory and copy that", printable(path));
+  }
+  if (has_ending(path, {".zip", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.lz4", ".7z", ".rar",
+                        ".gz", ".bz2", ".xz", ".zst", ".webp", ".tif", ".tiff", ".bmp", ".gif"})) {
+    fail(Code::usage,
+         "{}: such files cannot be written; x.tar, x.tar.gz and x.tar.zst can (for a directory of "
+         "that name say dir:{})",
+         printable(path), printable(path));
+  }
+}
+
 // An output that is one of the inputs would be read and written at once.
 void refuse_input_as_output(const Spec& output, const std::vector<Spec>& inputs) {
   struct stat out {};
@@ -234,8 +254,9 @@ class Registry final : public Containers {
     refuse_input_as_output(output, options.inputs);
     switch (kind_of_output(output)) {
       case SpecKind::directory:
-        return create_directory_sink(output.path,
-                                     {options.tool, options.settings, options.task, options.force});
+        refuse_odd_directory(output);
+        return create_directory_sink(output.path, {options.tool, options.settings, options.task,
+                                                   options.force, options.dry_run});
       case SpecKind::file:
         return create_file_sink(output.path);
       case SpecKind::standard_stream:

@@ -1,5 +1,6 @@
 #include "formats/run_stamp.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -8,8 +9,12 @@
 #include <chrono>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "formats/tree.h"
+#include "lib/core/sample.h"
 
 namespace prep {
 namespace {
@@ -17,6 +22,8 @@ namespace {
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kCheckpointInterval = 30'000'000'000;
 constexpr std::size_t kLargestStamp = 1 << 20;
+constexpr int kLockAttempts = 100;
+constexpr std::string_view kStampEnding = ".json", kPartialEnding = ".partial";
 
 std::int64_t ctime_ns(const struct stat& st) {
   return std::int64_t{st.st_ctim.tv_sec} * 1'000'000'000 + st.st_ctim.tv_nsec;
@@ -42,15 +49,50 @@ std::string read_small(const std::string& path) {
   return text;
 }
 
+std::string task_name(const Task& task) { return fmt::format("{}-of-{}", task.index, task.count); }
+
+Fd lock_partial(const std::string& path, const std::string& root) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      fail(Code::io, "{}: another run is writing into it", printable(root));
+    }
+    // The run before us may have removed the file between our open and our lock.
+    if (is_named(fd, path)) return fd;
+  }
+  fail(Code::io, "{}: cannot lock it", printable(path));
+}
+
+// Whether a live run holds this partial file.
+bool is_locked(const std::string& path) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+// The stamps and partial files, of any tool, in a directory.
+std::vector<std::string> stamp_names(const std::string& root) {
+  std::vector<std::string> names;
+  DIR* directory = opendir(root.c_str());
+  if (!directory) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(directory, closedir);
+  while (const dirent* entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    const bool ends = name.ends_with(kStampEnding) || name.ends_with(kPartialEnding);
+    if (name.starts_with(".prep-") && ends) names.emplace_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 struct RunStamp::State {
   std::string settings, boot;
-  std::int64_t since = 0, durable = 0;
+  bool swept = false;
+  std::int64_t durable = 0;
 
   std::string to_text() const {
     return nlohmann::json{
-               {"settings", settings}, {"since", since}, {"durable", durable}, {"boot", boot}}
+               {"settings", settings}, {"swept", swept}, {"durable", durable}, {"boot", boot}}
                .dump(2) +
            "\n";
   }
@@ -58,77 +100,68 @@ struct RunStamp::State {
   static std::optional<State> from_file(const std::string& path) {
     const auto json = nlohmann::json::parse(read_small(path), nullptr, /*allow_exceptions=*/false);
     try {
-      return State{json.at("settings"), json.at("boot"), json.at("since"), json.at("durable")};
+      return State{json.at("settings"), json.at("boot"), json.at("swept"), json.at("durable")};
     } catch (const nlohmann::json::exception&) {
       return std::nullopt;
     }
   }
 };
 
-namespace {
-
-Fd lock_partial(const std::string& path, const std::string& root) {
-  for (;;) {
-    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      fail(Code::io, "{}: another run is writing into it", printable(root));
-    }
-    // The run before us may have removed the file between our open and our lock.
-    struct stat ours {
-    }, named{};
-    if (fstat(fd.get(), &ours) == 0 && stat(path.c_str(), &named) == 0 &&
-        ours.st_ino == named.st_ino) {
-      return fd;
-    }
-  }
+std::string RunStamp::file_name(std::string_view ending) const {
+  const std::string share = task_.count > 1 ? "." + task_name(task_) : "";
+  return join_path(root_, fmt::format(".{}{}{}", tool_, share, ending));
 }
 
-}  // namespace
-
-RunStamp::RunStamp(std::string root, const std::string& tool, const Task& task,
-                   std::string settings, bool force)
-    : root_(std::move(root)), settings_(std::move(settings)), trust_until_(0) {
-  std::string name = "." + tool;
-  if (task.count > 1) name += fmt::format(".{}-of-{}", task.index, task.count);
-  stamp_path_ = join_path(root_, name + ".json");
-  partial_path_ = join_path(root_, name + ".partial");
-  was_killed_ = access(partial_path_.c_str(), F_OK) == 0;
+RunStamp::RunStamp(std::string root, std::string tool, const Task& task, std::string settings,
+                   bool force)
+    : root_(std::move(root)),
+      tool_(std::move(tool)),
+      task_(task),
+      settings_(std::move(settings)),
+      stamp_path_(file_name(kStampEnding)),
+      partial_path_(file_name(kPartialEnding)),
+      boot_(boot_id()) {
+  look_at_others();
+  was_there_ = access(partial_path_.c_str(), F_OK) == 0;
+  if (was_there_) dead_tasks_.push_back(task_name(task_));
   partial_ = lock_partial(partial_path_, root_);
-  const auto partial = State::from_file(partial_path_);
-  const auto stamp = State::from_file(stamp_path_);
-  known_ = was_killed_ || access(stamp_path_.c_str(), F_OK) == 0;
-  // Writing anything sets the ctime, by which the file system's own clock is read.
-  struct stat now {};
-  if (futimens(partial_.get(), nullptr) != 0 || fstat(partial_.get(), &now) != 0) {
-    fail_errno(errno, "stat", partial_path_);
-  }
-  since_ = ctime_ns(now);
   if (force) return;
-  if (partial) {
+  if (const auto partial = State::from_file(partial_path_)) {
     recall(*partial, false);
-  } else if (stamp) {
+  } else if (const auto stamp = State::from_file(stamp_path_)) {
     recall(*stamp, true);
   }
 }
 
+// What earlier runs have left, other tasks' and other ways to split the work among them.
+void RunStamp::look_at_others() {
+  const std::string prefix = "." + tool_ + ".";
+  for (const std::string& name : stamp_names(root_)) {
+    if (!name.starts_with(prefix)) continue;
+    known_ = true;
+    const std::string path = join_path(root_, name);
+    if (!name.ends_with(kPartialEnding) || path == partial_path_ || is_locked(path)) continue;
+    const std::size_t end = name.size() - kPartialEnding.size();
+    dead_tasks_.push_back(end > prefix.size() ? name.substr(prefix.size(), end - prefix.size())
+                                              : task_name(Task{}));
+  }
+}
+
 void RunStamp::recall(const State& state, bool completed) {
-  if (state.settings != settings_) return;
-  since_ = state.since;
+  if (state.settings != settings_ || !state.swept) return;
+  swept_ = true;
   durable_ = state.durable;
-  trust_until_ = completed || state.boot == boot_id() ? kForever : state.durable;
+  trust_until_ = completed || state.boot == boot_ ? kForever : state.durable;
 }
 
 RunStamp::~RunStamp() {
-  if (partial_ && !started_ && !was_killed_) unlink(partial_path_.c_str());
+  if (partial_ && !started_ && !was_there_) unlink(partial_path_.c_str());
 }
 
-bool RunStamp::trusts(const struct stat& output) const {
-  const std::int64_t changed = ctime_ns(output);
-  return changed >= since_ && changed < trust_until_;
-}
+bool RunStamp::trusts(const struct stat& output) const { return ctime_ns(output) < trust_until_; }
 
 void RunStamp::write_partial() {
-  const std::string text = State{settings_, boot_id(), since_, durable_}.to_text();
+  const std::string text = State{settings_, boot_, swept_, durable_}.to_text();
   if (ftruncate(partial_.get(), 0) != 0 || lseek(partial_.get(), 0, SEEK_SET) != 0) {
     fail_errno(errno, "write", partial_path_);
   }
@@ -136,42 +169,99 @@ void RunStamp::write_partial() {
 }
 
 void RunStamp::sync_outputs() {
+  // Writing anything sets the ctime, by which the file system's own clock is read.
   struct stat now {};
   if (futimens(partial_.get(), nullptr) != 0 || fstat(partial_.get(), &now) != 0 ||
       syncfs(partial_.get()) != 0) {
-    fail_errno(errno, "sync", root_);
+    const int error_number = errno;
+    // The kernel tells of a lost page only once: the next run must not take it for written.
+    boot_.clear();
+    write_partial();
+    fail_errno(error_number, "sync", root_);
   }
   durable_ = ctime_ns(now);
 }
 
+// Stamps of other settings, tools and splits do not hold any more once this run has written. A live
+// run with other settings would be undone by this one, and undo it.
+void RunStamp::remove_other_stamps() {
+  for (const std::string& name : stamp_names(root_)) {
+    const std::string path = join_path(root_, name);
+    const auto state = State::from_file(path);
+    if (path == partial_path_ || path == stamp_path_ || !state || state->settings == settings_) {
+      continue;
+    }
+    if (is_locked(path)) {
+      fail(Code::io, "{}: another run, with other settings, is writing into it", printable(root_));
+    }
+    unlink(path.c_str());
+  }
+}
+
+// Sets the time of all outputs of this task's share to 0, so that none counts as done. Returns
+// whether there were any.
+bool RunStamp::sweep() {
+  bool found = false;
+  constexpr timespec kTimes[2] = {{0, UTIME_OMIT}, {0, 0}};
+  for_each_file(root_, [&](int directory, const std::string& path, const char* name) {
+    if (name[0] == '.' || !task_.has(split_key(path).first)) return;
+    if (utimensat(directory, name, kTimes, AT_SYMLINK_NOFOLLOW) != 0) {
+      fail_errno(errno, "set the time of", join_path(root_, path));
+    }
+    found = true;
+  });
+  swept_ = true;
+  return found;
+}
+
+// Each step is on record before the next could be taken for something else.
+void RunStamp::start() {
+  write_partial();
+  unlink(stamp_path_.c_str());
+  remove_other_stamps();
+  if (!swept_) {
+    if (sweep()) sync_outputs();
+    write_partial();
+  }
+  next_checkpoint_ = steady_ns() + kCheckpointInterval;
+}
+
 void RunStamp::before_write() {
   // Most calls find nothing to do, and do not wait while another thread makes a checkpoint. Only
-  // the first must be through before any output is written: its state has to be on record.
+  // the first must be through before any output is written.
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!started_) {
     lock.lock();
     if (started_) return;
-    write_partial();
-    unlink(stamp_path_.c_str());
-    next_checkpoint_ = steady_ns() + kCheckpointInterval;
+    start();
     started_ = true;
   } else if (lock.try_lock() && steady_ns() >= next_checkpoint_) {
+    check_still_there();
     sync_outputs();
     write_partial();
     next_checkpoint_ = steady_ns() + kCheckpointInterval;
   }
 }
 
+void RunStamp::check_still_there() const {
+  if (is_named(partial_, partial_path_)) return;
+  fail(Code::io, "{}: was removed or replaced while the run was writing into it", printable(root_));
+}
+
 void RunStamp::complete() {
+  if (!swept_) before_write();  // nothing was written, but what is there may be of other settings
+  check_still_there();
   sync_outputs();
   AtomicFile file(stamp_path_, locked_temporary(stamp_path_), AtomicFile::Sharing::locked);
-  file.write(as_bytes(State{settings_, boot_id(), since_, durable_}.to_text()));
-  file.commit({.sync = true});
+  file.write(as_bytes(State{settings_, boot_, true, durable_}.to_text()));
+  file.commit(/*sync=*/true);
   unlink(partial_path_.c_str());
   partial_.reset();
 }
 
 void RunStamp::keep() {
+  if (!swept_) before_write();
+  check_still_there();
   sync_outputs();
   write_partial();
   started_ = true;

@@ -401,7 +401,7 @@ void TarSink::commit() {
   tar_->finish();
   writer_->finish();
   if (file_) {
-    file_->commit({.sync = true});
+    file_->commit(/*sync=*/true);
     return;
   }
   const struct stat status = status_of(stream_.get(), name_);

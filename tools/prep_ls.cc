@@ -33,6 +33,7 @@ class LineSink final : public Sink {
     }
   }
 
+  bool wants_bytes() const override { return false; }
   void put(const Sample& sample) override {
     buffer_ += json_ ? json_line(sample) : text_line(sample);
     if (buffer_.size() >= kBuffer) flush();

@@ -8,6 +8,7 @@
 #include "formats/registry.h"
 #include "lib/core/tool.h"
 #include "lib/image/resize.h"
+#include "tools/choice_option.h"
 #include "tools/picture_stage.h"
 
 namespace prep {
@@ -82,32 +83,19 @@ class ResizeStage final : public PictureStage {
   const std::vector<std::string> nearest_;
 };
 
-const std::map<std::string, image::Filter> kFilters{{"bilinear", image::Filter::bilinear},
-                                                    {"bicubic", image::Filter::bicubic},
-                                                    {"lanczos", image::Filter::lanczos},
-                                                    {"box", image::Filter::box}};
-const std::map<std::string, image::SubsamplingChoice> kSubsamplings{
-    {"420", image::SubsamplingChoice::s420},
-    {"444", image::SubsamplingChoice::s444},
-    {"keep", image::SubsamplingChoice::keep}};
-const std::map<std::string, image::OutputFormat> kOutputFormats{
-    {"jpeg", image::OutputFormat::jpeg},
-    {"png", image::OutputFormat::png},
-    {"keep", image::OutputFormat::keep}};
-const std::map<std::string, image::IccChoice> kIccChoices{{"srgb", image::IccChoice::srgb},
-                                                          {"keep", image::IccChoice::keep},
-                                                          {"ignore", image::IccChoice::ignore}};
-
-// An option whose value is one of a map's words.
-template <typename T>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& word,
-                        const std::map<std::string, T>& choices, const std::string& help) {
-  std::string words;
-  for (const auto& [choice, value] : choices) words += (words.empty() ? "" : ", ") + choice;
-  return app.add_option(name, word, help + ": " + words)
-      ->check(CLI::IsMember(choices))
-      ->option_text("WORD");
-}
+const Choices<image::Filter> kFilters{{"bilinear", image::Filter::bilinear},
+                                      {"bicubic", image::Filter::bicubic},
+                                      {"lanczos", image::Filter::lanczos},
+                                      {"box", image::Filter::box}};
+const Choices<image::SubsamplingChoice> kSubsamplings{{"420", image::SubsamplingChoice::s420},
+                                                      {"444", image::SubsamplingChoice::s444},
+                                                      {"keep", image::SubsamplingChoice::keep}};
+const Choices<image::OutputFormat> kOutputFormats{{"jpeg", image::OutputFormat::jpeg},
+                                                  {"png", image::OutputFormat::png},
+                                                  {"keep", image::OutputFormat::keep}};
+const Choices<image::IccChoice> kIccChoices{{"srgb", image::IccChoice::srgb},
+                                            {"keep", image::IccChoice::keep},
+                                            {"ignore", image::IccChoice::ignore}};
 
 // "white", "black", "#rrggbb" or "r,g,b".
 std::array<std::uint8_t, 3> parse_color(const std::string& text) {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <limits>
 
 namespace prep {
 namespace {
 
 constexpr std::uint64_t kCopyBlock = 1 << 20;
+constexpr int kLockAttempts = 100;
 
 // Calls f() until it is done or fails with something other than EINTR.
 template <typename F>
@@ -89,11 +91,34 @@ void write_fully(int fd, ByteView data, std::string_view name) {
     if (n < 0 && errno == EPIPE) fail(Code::io, "{}: its reader went away", printable(name));
     if (n < 0) fail(Code::io, "{}: cannot write: {}", printable(name), os_message(errno));
     done += static_cast<std::size_t>(n);
+    // A signal that comes in the middle shows only as a short count.
+    if (done < data.size()) check_interrupt();
   }
 }
 
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+}  // namespace
+
 std::int64_t mtime_ns(const struct stat& st) {
-  return std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kNanoseconds - 1;
+  return std::clamp<std::int64_t>(st.st_mtim.tv_sec, -kMost, kMost) * kNanoseconds +
+         st.st_mtim.tv_nsec;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+bool is_named(const Fd& fd, const std::string& path) {
+  struct stat open_one {
+  }, named{};
+  if (fstat(fd.get(), &open_one) != 0) fail_errno(errno, "stat", path);
+  if (stat(path.c_str(), &named) == 0) return same_file(open_one, named);
+  if (errno == ENOENT) return false;
+  fail_errno(errno, "stat", path);
 }
 
 // --- contents ---------------------------------------------------------------------------------
@@ -121,6 +146,8 @@ const struct stat& FileContent::status() const {
   return status_;
 }
 
+bool FileContent::is_file(const struct stat& other) const { return same_file(status(), other); }
+
 Bytes FileContent::read(std::uint64_t offset, std::uint64_t length) const {
   const int file = fd();
   const std::uint64_t size = static_cast<std::uint64_t>(status_.st_size);
@@ -134,6 +161,8 @@ Bytes FileContent::read(std::uint64_t offset, std::uint64_t length) const {
   if (pread_fully(file, block, wanted + (to_end ? 1 : 0), begin, path_) != wanted) {
     fail(Code::io, "{}: its size changed while it was read", printable(path_));
   }
+  // A sample may have more parts than a process may have open files.
+  if (to_end) fd_.reset();
   return bytes;
 }
 
@@ -168,17 +197,10 @@ int open_temporary(const std::string& temporary) {
   return fd;
 }
 
-bool same_file(int fd, const std::string& path) {
-  struct stat open_one {
-  }, named{};
-  return fstat(fd, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
-         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
-}
-
 // Opens and locks. Between the two, a writer that has just finished may have renamed the file: then
 // the lock is on its finished output, so look again.
 int open_locked(const std::string& temporary, const std::string& path) {
-  for (;;) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     Fd fd(open_temporary(temporary));
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
@@ -187,14 +209,17 @@ int open_locked(const std::string& temporary, const std::string& path) {
       // A file system without locks: go on without that protection.
       return fd.release();
     }
-    if (same_file(fd.get(), temporary)) return fd.release();
+    if (is_named(fd, temporary)) return fd.release();
   }
+  fail(Code::io, "{}: cannot lock its temporary file", printable(path));
 }
 
 void sync_directory(const std::string& path) {
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems refuse fsync on a directory (EINVAL); there is nothing more to do there.
-  if (directory && fsync(directory.get()) != 0 && errno != EINVAL) fail_errno(errno, "sync", path);
+  if (directory && retry([&] { return fsync(directory.get()); }) != 0 && errno != EINVAL) {
+    fail_errno(errno, "sync", path);
+  }
 }
 
 }  // namespace
@@ -230,10 +255,17 @@ Bytes source_block(const Content& content, std::uint64_t offset, std::uint64_t l
 
 AtomicFile::AtomicFile(std::string path, std::string temporary, Sharing sharing)
     : path_(std::move(path)), temporary_(std::move(temporary)) {
+  struct stat status {};
+  is_device_ =
+      stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  if (is_device_) {
+    fd_ = open_file(path_, O_WRONLY);
+    return;
+  }
   guard_ = std::make_unique<RemoveOnSignal>(temporary_);
   fd_.reset(sharing == Sharing::locked ? open_locked(temporary_, path_)
                                        : open_temporary(temporary_));
-  if (ftruncate(fd_.get(), 0) != 0) {
+  if (retry([&] { return ftruncate(fd_.get(), 0); }) != 0) {
     const int error_number = errno;
     unlink(temporary_.c_str());
     fail_output(error_number, "truncate", temporary_);
@@ -241,7 +273,7 @@ AtomicFile::AtomicFile(std::string path, std::string temporary, Sharing sharing)
 }
 
 AtomicFile::~AtomicFile() {
-  if (!committed_) unlink(temporary_.c_str());
+  if (!committed_ && !is_device_) unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(ByteView data) {
@@ -257,20 +289,30 @@ void AtomicFile::write(const Content& content) {
   }
 }
 
-void AtomicFile::commit(const Commit& how) {
-  if (how.mtime_ns != 0) {
-    const struct timespec times[2] = {
-        {0, UTIME_OMIT},
-        {static_cast<time_t>(how.mtime_ns / 1'000'000'000), how.mtime_ns % 1'000'000'000}};
-    if (futimens(fd_.get(), times) != 0) fail_output(errno, "set the time of", path_);
+void AtomicFile::close(std::int64_t mtime_ns) {
+  if (is_device_) return;
+  if (mtime_ns != 0) {
+    std::int64_t seconds = mtime_ns / kNanoseconds, rest = mtime_ns % kNanoseconds;
+    if (rest < 0) {
+      rest += kNanoseconds;
+      --seconds;
+    }
+    const struct timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), rest}};
+    if (futimens(fd_.get(), times) != 0 && errno != EINVAL) {
+      fail_output(errno, "set the time of", path_);
+    }
   }
-  if (how.sync && fsync(fd_.get()) != 0) fail_output(errno, "sync", path_);
+  if (::close(fd_.release()) != 0 && errno != EINTR) fail_output(errno, "close", path_);
+}
+
+void AtomicFile::commit(bool sync) {
+  if (is_device_) return;
+  if (sync && retry([&] { return fsync(fd_.get()); }) != 0) fail_output(errno, "sync", path_);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_output(errno, "rename to", path_);
   committed_ = true;
   guard_.reset();
-  // NFS and quotas may report a failed write only now.
-  if (close(fd_.release()) != 0 && errno != EINTR) fail_output(errno, "close", path_);
-  if (how.sync) sync_directory(parent_directory(path_));
+  fd_.reset();
+  if (sync) sync_directory(parent_directory(path_));
 }
 
 std::string locked_temporary(std::string_view path) {

@@ -43,20 +43,26 @@ std::size_t pread_fully(int fd, std::uint8_t* out, std::size_t size, std::uint64
 // throws Error io ("disk full: wrote 10 of 20 MB to x.tar").
 void write_fully(int fd, ByteView data, std::string_view name);
 
+// Nanoseconds since 1970, negative before; times that do not fit (before 1678, after 2262) are the
+// nearest that does.
 std::int64_t mtime_ns(const struct stat& st);
+bool same_file(const struct stat& a, const struct stat& b);
+// Whether `path` names the open file; false if it names another or none. throws Error io.
+bool is_named(const Fd& fd, const std::string& path);
 
-// A part that is a file of its own, opened when first read and kept open until the end of the
-// sample. A file whose size changes while it is read is Error io.
+// A part that is a file of its own, opened when first read and closed when it was read to its end.
+// A file whose size changes while it is read is Error io.
 class FileContent final : public Content {
  public:
   explicit FileContent(std::string path) : path_(std::move(path)) {}
   std::uint64_t size() const override { return static_cast<std::uint64_t>(status().st_size); }
   Bytes read(std::uint64_t offset, std::uint64_t length) const override;
   std::int64_t mtime_ns() const override { return prep::mtime_ns(status()); }
+  bool is_file(const struct stat& other) const override;
   std::string origin() const override { return path_; }
-  int fd() const;
 
  private:
+  int fd() const;
   const struct stat& status() const;
   std::string path_;
   mutable Fd fd_;
@@ -88,6 +94,8 @@ class RangeContent final : public Content {
 
 // A file that appears under its final name only when commit() is called; until then it is a hidden
 // temporary file in the same directory, which the destructor removes, and so does a second signal.
+// Where something that is no regular file has that name (/dev/null, a pipe), it is written to
+// instead.
 class AtomicFile {
  public:
   enum class Sharing {
@@ -110,11 +118,13 @@ class AtomicFile {
   // Copies everything that `content` holds, in bounded memory. throws BadSample when the content
   // cannot be read or delivers less than its size.
   void write(const Content& content);
-  struct Commit {
-    bool sync = false;          // fsync the file before its rename and the directory after it
-    std::int64_t mtime_ns = 0;  // the modification time to give it; 0: as it is
-  };
-  void commit(const Commit& how);
+  // All is written: gives the file its modification time (0: as it is; a time that the file system
+  // cannot hold is not an error) and closes it, which is when some file systems report a failed
+  // write. Optional; nothing can be written afterwards. Not for a locked file, whose lock it would
+  // end.
+  void close(std::int64_t mtime_ns = 0);
+  // Renames to the final name; with `sync`, the file is synced before and its directory after.
+  void commit(bool sync = false);
   std::uint64_t written() const { return written_; }
 
  private:
@@ -122,6 +132,7 @@ class AtomicFile {
   std::unique_ptr<RemoveOnSignal> guard_;
   Fd fd_;
   std::uint64_t written_ = 0;
+  bool is_device_ = false;  // there is no temporary file
   bool committed_ = false;
 };
 

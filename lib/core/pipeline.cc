@@ -119,7 +119,8 @@ class Pipeline {
 
   // Called when there may be work for one more: asks for a slot, and wakes or starts a thread.
   void invite(Lock&) {
-    if (helpers_ + 1 >= slots_.limit() || !slots_.try_acquire()) return;
+    // Once the run is ending, nobody would wait for the new thread.
+    if (finished() || helpers_ + 1 >= slots_.limit() || !slots_.try_acquire()) return;
     ++helpers_;
     ++granted_;
     if (helpers_ <= static_cast<int>(threads_.size())) {
@@ -258,16 +259,18 @@ class Pipeline {
     Outcome& outcome = item.outcome;
     try {
       if (item.sample.fault) throw *item.sample.fault;
+      sink_.check_source(item.sample, stage_);
       if (sink_.up_to_date(item.sample, stage_)) {
         set_skipped(outcome, "up to date");
       } else {
+        if (!options_.dry_run) sink_.remove_outdated(item.sample, stage_);
         outcome.bytes_in = total_size(item.sample);
         stage_.apply(item.sample, outcome.notes);
         if (!outcome.notes.skip_reason.empty()) {
           set_skipped(outcome, outcome.notes.skip_reason);
-        } else if (!options_.dry_run) {
+        } else {
           sink_.check(item.sample);
-          if (!sink_.concurrent()) preload(item.sample);
+          if (!sink_.concurrent() && sink_.wants_bytes()) preload(item.sample);
         }
       }
     } catch (const Error& error) {

@@ -228,7 +228,8 @@ void Reporter::show_progress() {
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1) {
     line = line.substr(0, window.ws_col - 1);
   }
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  const std::string text = "\r\x1b[K" + line;
+  std::fwrite(text.data(), 1, text.size(), stderr);
   progress_visible_ = true;
 }
 
@@ -242,7 +243,7 @@ void Reporter::close() {
   if (!errors_) return;
   errors_->write(as_bytes(pending_errors_));
   pending_errors_.clear();
-  errors_->commit({});
+  errors_->commit();
   errors_.reset();
 }
 

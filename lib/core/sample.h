@@ -1,6 +1,8 @@
 // A sample: a key and named parts whose bytes are read when first asked for.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +32,8 @@ class Content {
   virtual std::int64_t mtime_ns() const { return 0; }
   // The memory that this content holds on to before it is asked for anything.
   virtual std::uint64_t resident_bytes() const { return 0; }
+  // Whether reading it is reading this file, by device and inode.
+  virtual bool is_file(const struct stat&) const { return false; }
   // For messages: "raw/n01/1.jpg", "x.tar: n01/1.jpg". Not escaped.
   virtual std::string origin() const = 0;
 };

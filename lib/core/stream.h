@@ -60,9 +60,18 @@ class Sink {
   // Whether put() may be called from many threads, in any order. Otherwise it is called by one
   // thread at a time, in the order of the source.
   virtual bool concurrent() const { return false; }
+  // Whether put() reads the parts' bytes; a sink that only lists them does not.
+  virtual bool wants_bytes() const { return true; }
+  // Before anything is done to a sample, from many threads: throws Error if writing it would
+  // overwrite what it is read from. `stage` names the outputs.
+  virtual void check_source(const Sample&, const Stage&) const {}
   // Whether the sample's outputs are already there and newer than their sources; called from many
   // threads, before the stage. `stage` names the outputs.
   virtual bool up_to_date(const Sample&, const Stage&) const { return false; }
+  // Takes away the outputs of a sample that is not up to date, under all names that the stage may
+  // give them, so that none outlives a run in which the sample fails, is left out or gets another
+  // name.
+  virtual void remove_outdated(const Sample&, const Stage&) {}
   // Checks what can be known without writing (names, collisions); called from many threads, before
   // put(). throws Error: this sample is bad.
   virtual void check(const Sample&) const {}

@@ -87,9 +87,20 @@ Task parse_task(const std::string& text) {
   return task;
 }
 
-// Every option of the tool itself with its value, given or default: what decides the output.
-std::string settings_of(const CLI::App& app, const ToolInfo& info) {
+// An input by its real path, so that it is known again under another name, and another one of the
+// same name is not.
+std::string canonical_input(const std::string& word) {
+  const Spec spec = parse_spec(word);
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(spec.path.c_str(), nullptr),
+                                                    std::free);
+  return json_text(real ? real.get() : word);
+}
+
+// The inputs, and every option of the tool itself with its value, given or default: what decides
+// the output.
+std::string settings_of(const CLI::App& app, const ToolInfo& info, const CommonOptions& common) {
   nlohmann::json settings{{"tool", info.name}, {"version", kVersion}};
+  for (const std::string& word : common.inputs) settings["inputs"].push_back(canonical_input(word));
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group() != kToolGroup || option->get_positional()) continue;
     const std::string name = option->get_name();
@@ -117,7 +128,7 @@ class Run {
         containers_(containers),
         info_(tool.info()),
         common_(common),
-        settings_(settings_of(app, info_)),
+        settings_(settings_of(app, info_, common)),
         task_(parse_task(common.task)),
         budget_(ErrorBudget::parse(common.max_errors)),
         reporter_(reporter_options()) {}
@@ -125,6 +136,9 @@ class Run {
   int execute() {
     int exit_code = 0;
     try {
+      if (!common_.errors_path.empty() && common_.errors_path == common_.report_path) {
+        fail(Code::usage, "--errors and --report name the same file");
+      }
       process();
       exit_code = finish();
     } catch (const Error& error) {
@@ -158,9 +172,10 @@ class Run {
     SourceOptions source_options;
     if (tool_.has_output()) {
       const Spec output = parse_spec(common_.output);
-      source_options.excluded.push_back(output.path);
+      source_options.excluded = {output.path, common_.errors_path, common_.report_path};
       // A dry run still asks the output what is up to date, so it is opened, but never written.
-      sink_ = containers_.open_sink(output, {info_.name, settings_, task_, common_.force, inputs});
+      sink_ = containers_.open_sink(
+          output, {info_.name, settings_, task_, common_.force, common_.dry_run, inputs});
     } else {
       sink_ = tool_.make_sink();
     }
@@ -192,10 +207,17 @@ class Run {
     if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();
     if (tool_.has_output()) reporter_.say(summary_text(summary, reporter_.seconds()));
     if (good) return 0;
-    reporter_.error(fmt::format("{} bad {}, more than --max-errors {} allows",
-                                human_count(summary.failed),
-                                summary.failed == 1 ? "sample" : "samples", common_.max_errors));
+    reporter_.error(fmt::format(
+        "{} bad {}, more than --max-errors {} allows{}", human_count(summary.failed),
+        summary.failed == 1 ? "sample" : "samples", common_.max_errors, what_is_left()));
     return kExitBadSamples;
+  }
+
+  // What an abandoned output is worth.
+  std::string what_is_left() const {
+    if (!tool_.has_output() || common_.dry_run) return "";
+    if (sink_->concurrent()) return "; the good ones are there, and a rerun goes on from them";
+    return "; the output is not made";
   }
 
   std::string no_samples() const {
@@ -236,7 +258,7 @@ class Run {
                     AtomicFile::Sharing::locked);
     file.write(
         as_bytes(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
-    file.commit({});
+    file.commit();
   }
 
   Tool& tool_;
@@ -263,10 +285,12 @@ class Run {
   _exit(128 + number);
 }
 
-int usage_error(const ToolInfo& info, std::string_view message) {
-  fmt::print(stderr, "{}: error: {}\n{}: see {} --help\n", info.name, message, info.name,
-             info.name);
-  return kExitUsage;
+// Before there is a run that could report it.
+int report_error(const ToolInfo& info, int exit_code, std::string_view message) {
+  std::string text = fmt::format("{}: error: {}\n", info.name, message);
+  if (exit_code == kExitUsage) text += fmt::format("{}: see {} --help\n", info.name, info.name);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return exit_code;
 }
 
 }  // namespace
@@ -292,10 +316,18 @@ int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     exit_code = app.exit(success);
     if (std::fflush(stdout) != 0) exit_code = kExitFailed;
+  } catch (const CLI::RequiredError& error) {
+    const bool forgot_output =
+        tool.has_output() && common.output.empty() && common.inputs.size() > 1;
+    exit_code = report_error(info, kExitUsage,
+                             forgot_output ? fmt::format("there is no output; did you mean -o {}?",
+                                                         printable(common.inputs.back()))
+                                           : error.what());
   } catch (const CLI::Error& error) {
-    exit_code = usage_error(info, error.what());
+    exit_code = report_error(info, kExitUsage, error.what());
   } catch (const Error& error) {
-    exit_code = usage_error(info, error.what());
+    const bool usage = error.code() == Code::usage;
+    exit_code = report_error(info, usage ? kExitUsage : kExitFailed, error.what());
   }
   if (const int number = interrupt_signal()) die_by_signal(number);
   return exit_code;

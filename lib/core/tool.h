@@ -19,7 +19,7 @@ namespace prep {
 
 // What a container must know of the run to open an input.
 struct SourceOptions {
-  std::vector<std::string> excluded;  // directories that are not walked: the run's own output
+  std::vector<std::string> excluded;  // what is not walked: the run's own output and reports
 };
 
 // What a container must know of the run to open an output.
@@ -28,6 +28,7 @@ struct SinkOptions {
   std::string settings;  // all that decides the output's bytes, as one line of text
   Task task;
   bool force = false;
+  bool dry_run = false;      // nothing must be written
   std::vector<Spec> inputs;  // so that an output can refuse to be one of them
 };
 

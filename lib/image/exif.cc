@@ -67,4 +67,35 @@ std::optional<Bytes> with_upright_orientation(ByteView tiff) {
   return Bytes::take(std::move(copy));
 }
 
+Bytes orientation_exif(int orientation) {
+  // Byte order and offset of IFD0; its one entry, and no further IFD.
+  std::vector<std::uint8_t> tiff = {'I',
+                                    'I',
+                                    42,
+                                    0,
+                                    8,
+                                    0,
+                                    0,
+                                    0,
+                                    1,
+                                    0,
+                                    0x12,
+                                    0x01,
+                                    kShort,
+                                    0,
+                                    1,
+                                    0,
+                                    0,
+                                    0,
+                                    static_cast<std::uint8_t>(orientation),
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0};
+  return Bytes::take(std::move(tiff));
+}
+
 }  // namespace prep::image

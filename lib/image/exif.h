@@ -15,4 +15,7 @@ int exif_orientation(ByteView tiff);
 // read far enough to know.
 std::optional<Bytes> with_upright_orientation(ByteView tiff);
 
+// A block with nothing in it but this orientation.
+Bytes orientation_exif(int orientation);
+
 }  // namespace prep::image

@@ -7,7 +7,7 @@
 
 namespace prep::image {
 
-// The formats behind gif are recognised only to be refused by name.
+// The formats from bigtiff on are recognised only to be refused by name.
 enum class Format { unknown, jpeg, png, webp, tiff, bmp, gif, bigtiff, heic, avif, jxl, jpeg2000 };
 
 // The format by magic bytes, never by name. 32 bytes are enough.

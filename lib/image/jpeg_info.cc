@@ -7,6 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/image/exif.h"
+#include "lib/image/quant_tables.h"
 
 namespace prep::image {
 namespace {
@@ -113,6 +114,9 @@ class Walker {
 
   void read_header_segment(int marker, ByteView segment) {
     if (is_frame_header(marker)) return read_frame(marker, segment);
+    if ((marker >= kApp0 && marker <= kApp15) || marker == kCom) {
+      info_.metadata.push_back({marker, segment});
+    }
     switch (marker) {
       case kDhp:
       case kExp:
@@ -338,19 +342,6 @@ class Walker {
   JpegInfo info_;
 };
 
-// T.81 table K.1, the luma table, in zigzag order.
-constexpr std::array<int, 64> kStandardLuma = {
-    16, 11, 12,  14,  12,  10, 16, 14,  13,  14,  18,  17,  16, 19,  24,  40,
-    26, 24, 22,  22,  24,  49, 35, 37,  29,  40,  58,  51,  61, 60,  57,  51,
-    56, 55, 64,  72,  92,  78, 64, 68,  87,  69,  55,  56,  80, 109, 81,  87,
-    95, 98, 103, 104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99};
-
-// libjpeg's jpeg_quality_scaling and jpeg_add_quant_table.
-int scaled_entry(int standard, int quality, int largest) {
-  const int scale = quality < 50 ? 5000 / quality : 200 - 2 * quality;
-  return std::clamp((standard * scale + 50) / 100, 1, largest);
-}
-
 }  // namespace
 
 bool is_jpeg(ByteView data) {
@@ -369,9 +360,10 @@ int estimate_quality(const JpegInfo& info) {
   int best = 100;
   long least = -1;
   for (int quality = 100; quality >= 1; --quality) {
+    const QuantTable standard = standard_quant_table(StandardTable::luma, quality, largest);
     long distance = 0;
     for (std::size_t i = 0; i < table.size(); ++i) {
-      distance += std::labs(table[i] - scaled_entry(kStandardLuma[i], quality, largest));
+      distance += std::labs(long{table[i]} - standard[kZigzag[i]]);
     }
     if (least < 0 || distance < least) {
       least = distance;

@@ -25,6 +25,12 @@ struct JpegComponent {
   std::uint8_t quant_table = 0;  // 0 to 3
 };
 
+// An application or comment segment.
+struct JpegSegment {
+  int marker = 0;    // 0xE0 to 0xEF, 0xFE: the byte after FF
+  ByteView payload;  // behind the length; a view into the input
+};
+
 struct JpegInfo {
   int width = 0, height = 0;  // as stored, before the orientation is applied; > 0
   int precision = 8;          // bits a sample
@@ -41,6 +47,7 @@ struct JpegInfo {
   std::vector<std::uint8_t> icc;  // the profile, joined from its APP2 chunks; empty if none or if
                                   // the chunks do not fit together (then `warnings` says so)
   Bytes exif;                     // the APP1 payload after "Exif\0\0"; a view into the input
+  std::vector<JpegSegment> metadata;  // of the header, in the file's order
   // The quantization tables in zigzag order as stored; a table that never came is all zeros.
   std::array<std::array<std::uint16_t, 64>, 4> quant{};
   bool ends = false;                  // an EOI was met

@@ -1,5 +1,5 @@
 // JPEG to planes and planes to JPEG through libjpeg-turbo's raw data interface: no upsampling, no
-// colour conversion. Every longjmp and message of libjpeg ends in this file.
+// colour conversion.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include "lib/core/bytes.h"
 #include "lib/image/jpeg_info.h"
 #include "lib/image/plane.h"
+#include "lib/image/quant_tables.h"
 
 namespace prep::image {
 
@@ -54,17 +55,18 @@ Plane decode_interleaved(const Bytes& data, const JpegInfo& info, const DecodeOp
                          PlaneBuffer& out, std::vector<std::string>& warnings);
 
 struct EncodeOptions {
-  int quality = 90;       // 1 to 100, libjpeg's scaling, baseline tables
-  bool optimize = false;  // second pass for Huffman tables
+  int quality = 90;               // 1 to 100, libjpeg's scaling, baseline tables
+  std::vector<QuantTable> steps;  // instead of quality's, a table a component; entries 1 to 255
+  bool optimize = false;          // second pass for Huffman tables
   bool progressive = false;
   std::vector<std::uint8_t> icc;  // written as APP2 chunks if not empty
   Bytes exif;                     // written as APP1 "Exif\0\0" + this if not empty
 };
 
-// Encodes one grey plane, or Y, Cb, Cr: baseline, JFIF, no restart markers. Luma is plane 0; chroma
-// planes have luma's size (4:4:4) or half of it in each direction, rounded up (4:2:0). Planes need
-// readable bytes up to a multiple of 64 behind each row (PlaneBuffer gives that); edges are
-// replicated into the padding of the last blocks here.
+// Encodes one grey plane, or Y, Cb, Cr: baseline, JFIF, no restart markers. Luma is plane 0; in
+// each direction chroma planes have luma's size or half of it, rounded up. Planes need readable
+// bytes up to a multiple of 64 behind each row (PlaneBuffer gives that); edges are replicated into
+// the padding of the last blocks here.
 Bytes encode_planes(const Planes& planes, const EncodeOptions& options);
 
 // Encodes interleaved RGB (3 channels) or grey (1).

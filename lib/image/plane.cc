@@ -1,6 +1,7 @@
 #include "lib/image/plane.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace prep::image {
@@ -18,6 +19,12 @@ std::size_t row_bytes(int width, int channels) {
 }
 
 }  // namespace
+
+void clear(const Plane& plane) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(plane.width) * static_cast<std::size_t>(plane.channels);
+  for (int y = 0; y < plane.height; ++y) std::memset(plane.row(y), 0, bytes);
+}
 
 void PlaneBuffer::Free::operator()(std::uint8_t* p) const { std::free(p); }
 

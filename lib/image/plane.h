@@ -26,6 +26,9 @@ inline ConstPlane as_const(const Plane& p) {
   return {p.data, p.width, p.height, p.stride, p.channels};
 }
 
+// Sets every sample to 0.
+void clear(const Plane& plane);
+
 // Memory for planes, grown but never shrunk, so that a worker thread reuses it from image to
 // image. 64-byte aligned; what it holds is undefined after a call.
 class PlaneBuffer {

@@ -266,9 +266,7 @@ Plane read_pixels(Reader& reader, Mode mode, const PngInfo& info, bool allow_tru
   const Plane out = buffer.shape(info.width, info.height, reader.bytes_per_pixel());
   if (!info.ends) {
     if (!allow_truncated) fail(Code::truncated, "the PNG ends before its image does");
-    for (int y = 0; y < out.height; ++y) {
-      std::memset(out.row(y), 0, static_cast<std::size_t>(out.width) * out.channels);
-    }
+    clear(out);
   }
   if (!reader.read_rows(out)) {
     if (!allow_truncated || !reader.hit_end() || !reader.any_row()) reader.fail_read();

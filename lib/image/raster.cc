@@ -1,9 +1,11 @@
 #include "lib/image/raster.h"
 
 #include "lib/core/error.h"
-#include "lib/image/opencv_codec.h"
+#include "lib/image/bmp_codec.h"
+#include "lib/image/gif_codec.h"
 #include "lib/image/png_codec.h"
 #include "lib/image/tiff_codec.h"
+#include "lib/image/webp_codec.h"
 
 namespace prep::image {
 namespace {
@@ -29,13 +31,13 @@ Raster png_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer) 
   return raster;
 }
 
-Raster webp_raster(const Bytes& data, PlaneBuffer& buffer) {
+Raster webp_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer) {
   const WebpInfo info = read_webp_info(data);
   Raster raster;
   raster.warnings = info.warnings;
   raster.icc.assign(info.icc.begin(), info.icc.end());
   raster.exif = info.exif;
-  raster.pixels = decode_webp(data, info, buffer);
+  raster.pixels = decode_webp(data, info, allow_truncated, buffer, raster.warnings);
   return raster;
 }
 
@@ -53,11 +55,16 @@ Raster tiff_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer)
 Raster bmp_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer) {
   const BmpInfo info = read_bmp_info(data);
   Raster raster;
-  raster.pixels = decode_bmp(data, info, allow_truncated, buffer);
-  if (info.full_size > data.size()) {
-    raster.warnings.emplace_back("truncated: what is missing is blank");
-  }
+  raster.pixels = decode_bmp(data, info, allow_truncated, buffer, raster.warnings);
   raster.model = model_of(raster.pixels);
+  return raster;
+}
+
+Raster gif_raster(const Bytes& data, bool allow_truncated, PlaneBuffer& buffer) {
+  const GifInfo info = read_gif_info(data);
+  Raster raster;
+  raster.warnings = info.warnings;
+  raster.pixels = decode_gif(info, allow_truncated, buffer, raster.warnings);
   return raster;
 }
 
@@ -77,7 +84,11 @@ RasterInfo read_raster_info(const Bytes& data, Format format) {
     }
     case Format::bmp: {
       const BmpInfo info = read_bmp_info(data);
-      return {info.width, info.height, 1, !info.alpha};
+      return {info.width, info.height, 1, !info.has_alpha()};
+    }
+    case Format::gif: {
+      const GifInfo info = read_gif_info(data);
+      return {info.width, info.height, 1, !info.has_alpha() && !info.animated};
     }
     default:
       fail(Code::unsupported, "{} is not supported", name(format));
@@ -89,11 +100,13 @@ Raster decode_raster(const Bytes& data, Format format, bool allow_truncated, Pla
     case Format::png:
       return png_raster(data, allow_truncated, buffer);
     case Format::webp:
-      return webp_raster(data, buffer);
+      return webp_raster(data, allow_truncated, buffer);
     case Format::tiff:
       return tiff_raster(data, allow_truncated, buffer);
     case Format::bmp:
       return bmp_raster(data, allow_truncated, buffer);
+    case Format::gif:
+      return gif_raster(data, allow_truncated, buffer);
     default:
       fail(Code::unsupported, "{} is not supported", name(format));
   }

@@ -1,4 +1,4 @@
-// Everything but JPEG, decoded to 8-bit pixels: PNG, WebP, TIFF, BMP.
+// Everything but JPEG, decoded to 8-bit pixels: PNG, WebP, TIFF, BMP, GIF.
 //
 // A picture's size comes from header readers of our own, which allocate nothing by what the file
 // claims, so that limits are checked before any decoder sees the file. Whether a file is complete
@@ -24,7 +24,7 @@ struct RasterInfo {
   bool plain = true;
 };
 
-// throws Error truncated, corrupt, unsupported. `format` is one of png, webp, tiff, bmp.
+// throws Error truncated, corrupt, unsupported. `format` is one of png, webp, tiff, bmp, gif.
 RasterInfo read_raster_info(const Bytes& data, Format format);
 
 struct Raster {
@@ -37,8 +37,8 @@ struct Raster {
   bool has_alpha() const { return pixels.channels > color_channels(model); }
 };
 
-// The first image. 16 bits are scaled to 8 by 255 / 65535, rounded. With `allow_truncated`, what a
-// PNG, TIFF or BMP lacks is black or transparent; a WebP that ends early always is Error truncated.
+// The first image. 16 bits are scaled to 8 by 255 / 65535, rounded. With `allow_truncated`, what
+// the file lacks is black or transparent; Error truncated only if there is nothing of the image.
 // throws Error truncated, corrupt, unsupported.
 Raster decode_raster(const Bytes& data, Format format, bool allow_truncated, PlaneBuffer& buffer);
 

@@ -514,6 +514,7 @@ ResizeResult Resizer::Worker::resize(const Bytes& input) {
     case Format::webp:
     case Format::tiff:
     case Format::bmp:
+    case Format::gif:
       resize_raster(input, format, result);
       break;
     default:

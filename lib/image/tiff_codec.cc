@@ -17,8 +17,8 @@
 namespace prep::image {
 namespace {
 
-// Far more than real files have in one strip or tile beyond the picture itself.
-constexpr std::uint64_t kMaxTilePixels = 1 << 26;
+// More than real files have in one tile, unless the picture is larger still.
+constexpr std::uint64_t kMaxTilePixels = 1 << 24;
 constexpr int kMaxSamples = 8;
 constexpr std::size_t kMaxWarnings = 8;
 
@@ -123,14 +123,6 @@ void read_samples(const Directory& directory, TiffInfo& info) {
   }
 }
 
-// libtiff takes memory for a whole tile, whatever the picture's size.
-void check_tiles(const Directory& directory) {
-  const std::uint64_t width = directory.value(322, 0), height = directory.value(323, 0);
-  if (width > kMaxTilePixels || height > kMaxTilePixels || width * height > kMaxTilePixels) {
-    fail(Code::limit, "the TIFF has tiles of {} x {} pixels", width, height);
-  }
-}
-
 // Whether every strip or tile lies inside the file.
 bool is_complete(const Directory& directory) {
   const bool tiled = directory.find(324).has_value();
@@ -223,6 +215,20 @@ TiffPtr open_tiff(Source& source, Messages& messages) {
   // "m": no memory mapping, the data is in memory already.
   return TiffPtr(TIFFClientOpenExt("", "rm", &source, read_source, write_source, seek_source,
                                    close_source, size_source, nullptr, nullptr, options.get()));
+}
+
+// A tile is decoded as a whole, however little of it the picture shows. Asked of libtiff, which
+// takes a missing length from other tags.
+void check_tiles(TIFF* tiff, const TiffInfo& info) {
+  if (!TIFFIsTiled(tiff)) return;
+  std::uint32_t width = 0, height = 0;
+  TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width);
+  TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
+  const std::uint64_t picture =
+      static_cast<std::uint64_t>(info.width) * static_cast<std::uint64_t>(info.height);
+  if (std::uint64_t{width} * height > std::max(kMaxTilePixels, 2 * picture)) {
+    fail(Code::limit, "the TIFF has tiles of {} x {} pixels", width, height);
+  }
 }
 
 // ---- Pixels
@@ -414,13 +420,6 @@ class RgbaReader {
   TIFFRGBAImage image_{};
 };
 
-void clear(const Plane& plane) {
-  for (int y = 0; y < plane.height; ++y) {
-    std::memset(plane.row(y), 0,
-                static_cast<std::size_t>(plane.width) * static_cast<std::size_t>(plane.channels));
-  }
-}
-
 bool is_grey(const TiffInfo& info) {
   return info.photometric == PHOTOMETRIC_MINISWHITE || info.photometric == PHOTOMETRIC_MINISBLACK;
 }
@@ -432,7 +431,6 @@ TiffInfo read_tiff_info(const Bytes& data) {
   TiffInfo info;
   read_size(directory, info);
   read_samples(directory, info);
-  check_tiles(directory);
   info.complete = is_complete(directory);
   const std::uint32_t orientation = directory.value(274, 1);
   info.orientation = orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1;
@@ -452,6 +450,7 @@ Plane decode_tiff(const Bytes& data, const TiffInfo& info, bool allow_truncated,
   Messages messages{{}, &warnings};
   const TiffPtr tiff = open_tiff(source, messages);
   if (!tiff) fail(Code::corrupt, "the TIFF is damaged: {}", messages.error);
+  check_tiles(tiff.get(), info);
   Plane out;
   bool whole = false;
   cmyk = false;

@@ -29,12 +29,12 @@ struct TiffInfo {
 };
 
 // throws Error truncated (the directory lies behind the end), corrupt, unsupported (sample
-// formats), limit (absurd tiles).
+// formats).
 TiffInfo read_tiff_info(const Bytes& data);
 
 // The first image, 8 bits a channel: 1 to 4 channels as ColorModel says, alpha straight. `cmyk` is
 // set when the four channels are (inverted) CMYK.
-// throws Error truncated, corrupt, unsupported.
+// throws Error truncated, corrupt, unsupported, limit (absurd tiles).
 Plane decode_tiff(const Bytes& data, const TiffInfo& info, bool allow_truncated, PlaneBuffer& out,
                   bool& cmyk, std::vector<std::string>& warnings);
 

@@ -164,15 +164,159 @@ PY
   done
 }
 
+# Starts prep-resize on a stream that brings all photographs and does not end: $RUN is its process.
+# end_stream lets it end.
+start_on_endless_stream() {  # ARGUMENTS
+  tar cf all.tar -C "$PHOTOS" .
+  mkfifo stream
+  prep-resize --quiet stream "$@" 2> err &
+  RUN=$!
+  exec 9> stream
+  SENT=$(($(stat -c %s all.tar) * 7 / 10))
+  head -c $SENT all.tar >&9
+}
+end_stream() {
+  tail -c +$((SENT + 1)) all.tar >&9
+  exec 9>&-
+}
+wait_for() {  # COMMAND
+  for _ in $(seq 500); do
+    if "$@"; then return 0; fi
+    sleep 0.01
+  done
+  false
+}
+has_photos() { [ "$(find "$1" -name '*.jpg' 2>/dev/null | wc -l)" -ge 3 ]; }
+
 @test "kill -9 while a tar is written leaves no tar, and the next run takes over" {
-  prep-resize --quiet -j1 "$PHOTOS" -o out.tar &
-  sleep 0.15
-  kill -9 $!
-  wait $! || true
+  start_on_endless_stream -o out.tar
+  wait_for test -s .out.tar.prep-tmp || wait_for test -e .out.tar.prep-tmp
+  kill -9 $RUN
+  wait $RUN || true
+  exec 9>&-
   [ ! -e out.tar ]
-  prep-resize --quiet "$PHOTOS" -o out.tar
+  prep-resize --quiet all.tar -o out.tar
   [ -z "$(temporaries .)" ]
   prep-ls out.tar > /dev/null
+}
+
+@test "an output directory that is removed meanwhile is an error" {
+  start_on_endless_stream -o small
+  wait_for has_photos small
+  rm -rf small
+  end_stream
+  local code=0
+  wait $RUN || code=$?
+  [ "$code" -eq 1 ]
+  grep -q 'small: was removed or replaced' err
+  [ ! -e small/.prep-resize.json ]
+}
+
+@test "a directory that is not complete is no input" {
+  start_on_endless_stream -o small
+  wait_for has_photos small
+  kill -9 $RUN
+  wait $RUN || true
+  exec 9>&-
+  run prep-resize small -o other.tar
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"small: the directory is not complete: prep-resize has not finished it"* ]]
+  [ ! -e other.tar ]
+}
+
+@test "two settings are never mixed, whatever happened to the directory between the runs" {
+  prep-resize --quiet "$PHOTOS" -o small --short 32
+  prep-resize --quiet -j1 "$PHOTOS" -o small --short 64 &
+  wait_for test -e small/.prep-resize.partial
+  kill -9 $! 2>/dev/null || true
+  wait $! || true
+  chmod -R g+w small
+  cp -a small copy
+  prep-resize --quiet "$PHOTOS" -o expected --short 64
+  for dir in small copy; do
+    prep-resize --quiet "$PHOTOS" -o $dir --short 64
+    diff <(digest expected) <(digest $dir)
+  done
+}
+
+@test "a run with other settings undoes the stamps of other ways to split the work" {
+  for i in 0 1; do prep-resize --quiet "$PHOTOS" -o small --short 32 --task $i/2; done
+  digest small > expected
+  prep-resize --quiet "$PHOTOS" -o small --short 64
+  for i in 0 1; do prep-resize --quiet "$PHOTOS" -o small --short 32 --task $i/2; done
+  diff expected <(digest small)
+}
+
+@test "no output outlives what it was made from" {
+  mkdir raw
+  cp "$(find "$PHOTOS" -name '*.jpg' | sort | head -n 1)" raw/a.jpg
+  /usr/bin/python3 -c 'from PIL import Image; Image.new("RGB", (600, 400)).save("raw/b.png")'
+  prep-resize --quiet raw -o out
+  prep-resize --quiet raw -o out --to keep
+  [ "$(ls out | xargs)" = "a.jpg b.png" ]
+  # A source that is damaged now, and one that is left out now.
+  echo broken > raw/a.jpg
+  run prep-resize raw -o out --to keep --min-side 500
+  [ "$status" -eq 3 ]
+  [ -z "$(ls out)" ]
+}
+
+@test "originals are never overwritten" {
+  cp -r "$PHOTOS" raw
+  digest raw > before
+  (cd raw && find . -name '*.jpg' > ../list)
+  cd raw
+  run prep-resize @../list -o . -f
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"would overwrite the original"* ]]
+  run prep-resize class-0/*.jpg -o class-0 --task 0/1
+  [ "$status" -ne 0 ]
+  cd ..
+  diff before <(digest raw)
+}
+
+@test "another input of the same names and times is not taken for the first" {
+  mkdir v1 v2
+  cp "$(find "$PHOTOS" -name '*.jpg' | sort | head -n 1)" v1/x.jpg
+  cp "$(find "$PHOTOS" -name '*.jpg' | sort | tail -n 1)" v2/x.jpg
+  touch -d 2020-01-01 v1/x.jpg v2/x.jpg
+  prep-resize --quiet v1 -o out
+  prep-resize --quiet v2 -o out
+  prep-resize --quiet v2 -o expected
+  cmp out/x.jpg expected/x.jpg
+  # By whatever name, the same input is the same.
+  run prep-resize ./v2/. -o out
+  [[ "$output" == *"1 read = 0 written + 1 skipped"* ]]
+}
+
+@test "the run's own tar and reports are not read as input" {
+  cp -r "$PHOTOS" raw
+  for _ in 1 2; do
+    prep-resize --quiet raw -o raw/small.tar --errors raw/errors.jsonl --report raw/report.json
+    [ "$(prep-ls raw/small.tar | wc -l)" -eq 40 ]
+  done
+}
+
+@test "a sample may have more parts than a process may open files" {
+  mkdir raw
+  (cd raw && for i in $(seq 1500); do echo $i > x.$i.txt; done)
+  (ulimit -n 200; prep-resize --quiet raw -o dir; prep-resize --quiet raw -o out.tar)
+  diff <(digest raw) <(digest dir)
+  [ "$(tar tf out.tar | wc -l)" -eq 1500 ]
+}
+
+@test "a writer that is stuck in a full pipe ends on the first signal" {
+  mkfifo pipe
+  sleep 30 < pipe &
+  local reader=$!
+  prep-resize --quiet "$PHOTOS" -o - > pipe 2> err &
+  local pid=$!
+  sleep 0.5
+  kill -TERM $pid
+  local code=0
+  wait $pid || code=$?
+  kill $reader
+  [ "$code" -eq 143 ]
 }
 
 @test "SIGTERM and SIGINT end a run after cleaning up" {
@@ -233,6 +377,9 @@ PY
   [ "$(digest small | wc -l)" -eq 40 ]
   run bash -c "prep-resize --help > /dev/full"
   [ "$status" -eq 1 ]
+  run bash -c "prep-resize 2>&-"
+  [ "$status" -eq 2 ]
+  prep-resize --progress always "$PHOTOS" -o progress 2> /dev/full
 }
 
 @test "an output that is an input, or somebody's directory, is refused" {

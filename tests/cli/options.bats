@@ -9,7 +9,9 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
     "" "$PHOTOS" "$PHOTOS -o" "$PHOTOS -o out --short 0" "$PHOTOS -o out --short x"
     "$PHOTOS -o out --short 64 --long 64" "$PHOTOS -o out -q 101" "$PHOTOS -o out --filter nearest"
     "$PHOTOS -o out --nosuch" "$PHOTOS -o out -j 0" "$PHOTOS -o out --max-errors many"
-    "$PHOTOS -o out --background pink" "$PHOTOS -o list:out" "- - -o out" "$PHOTOS -o tar:s-%06d.tar")
+    "$PHOTOS -o out --background pink" "$PHOTOS -o list:out" "- - -o out" "$PHOTOS -o tar:s-%06d.tar"
+    "$PHOTOS -o out.zip" "$PHOTOS -o s3://bucket/x" "$PHOTOS -o --quiet" "$PHOTOS out"
+    "$PHOTOS -o out --errors x --report x" "$PHOTOS -o $PREP_SOURCE/README.md")
   for arguments in "${wrong[@]}"; do
     run_apart prep-resize $arguments < /dev/null
     [ "$status" -eq 2 ] || { echo "exit $status for: $arguments"; false; }
@@ -23,6 +25,14 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
   run prep-resize nosuch -o out
   [ "$status" -eq 1 ]
   [[ "$output" == *"nosuch: cannot open: No such file or directory"* ]]
+  [ ! -e out ]
+}
+
+@test "a file for --errors that cannot be written is exit 1, and nothing is done" {
+  : > file
+  run prep-resize "$PHOTOS" -o out --errors file/errors
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"file/.errors.prep-tmp"* ]]
   [ ! -e out ]
 }
 
@@ -74,7 +84,8 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
   [ -z "$stderr" ]
 }
 
-@test "the tools that decode nothing start quickly and do not load OpenCV" {
+@test "the tools that decode nothing do not load the picture libraries" {
   run ldd "$PREP_BIN/prep-ls"
-  [[ "$output" != *opencv* ]]
+  [ "$status" -eq 0 ]
+  [[ ! "$output" =~ lib(jpeg|png|tiff|webp|gif|lcms2) ]]
 }

@@ -1,7 +1,10 @@
 // PNGs, masks, and the other formats under their own and under wrong names.
+#include <webp/encode.h>
+#include <zlib.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
 #include <vector>
 
@@ -164,25 +167,104 @@ std::string encode_bmp(const Picture& picture) {
          little_endian(2835, 4) + little_endian(2835, 4) + little_endian(0, 8) + pixels;
 }
 
-// One pixel of GIF: enough to be one.
-std::string tiny_gif() {
-  return "GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"s;
+struct GifOptions {
+  int transparent = -1;  // a quarter
+  int images = 1;
+};
+
+// One image of four flat quarters, whose indices are the quarters' numbers. Every code stands for
+// one pixel: the table is cleared before codes would grow.
+std::string gif_image(const GifOptions& options) {
+  constexpr unsigned kBits = 7, kClear = 1 << kBits, kEnd = kClear + 1;
+  std::string codes;
+  unsigned pending = 0, count = 0;
+  const auto put = [&](unsigned code) {
+    pending |= code << count;
+    for (count += kBits + 1; count >= 8; count -= 8, pending >>= 8) {
+      codes += static_cast<char>(pending & 0xff);
+    }
+  };
+  for (int i = 0; i < kWidth * kHeight; ++i) {
+    if (i % (static_cast<int>(kClear) - 2) == 0) put(kClear);
+    put(static_cast<unsigned>(quarter_of(i % kWidth, i / kWidth)));
+  }
+  put(kEnd);
+  std::string image;
+  if (options.transparent >= 0) {
+    image += "!\xf9\x04\x01\0\0"s + static_cast<char>(options.transparent) + "\0"s;
+  }
+  image += "," + little_endian(0, 4) + little_endian(kWidth, 2) + little_endian(kHeight, 2) +
+           "\0"s + static_cast<char>(kBits);
+  for (std::size_t at = 0; at < codes.size(); at += 255) {
+    const std::string block = codes.substr(at, 255);
+    image += static_cast<char>(block.size()) + block;
+  }
+  return image + "\0"s;
 }
 
-std::string encoded_by_opencv(const std::string& extension, const Picture& picture,
-                              const std::vector<int>& parameters = {}) {
-  cv::Mat bgr(picture.height, picture.width, CV_8UC3);
-  for (int y = 0; y < picture.height; ++y) {
-    for (int x = 0; x < picture.width; ++x) {
-      const std::uint8_t* p = picture.at(x, y);
-      bgr.at<cv::Vec3b>(y, x) = {p[2], p[1], p[0]};
-    }
+std::string encode_gif(const GifOptions& options = {}) {
+  std::string gif = "GIF89a" + little_endian(kWidth, 2) + little_endian(kHeight, 2) + "\x81\0\0"s;
+  for (const Colour& colour : kRgbCorners) {
+    for (int i = 0; i < 3; ++i) gif += static_cast<char>(colour[i]);
   }
-  std::vector<std::uint8_t> bytes;
-  if (!cv::imencode(extension, bgr, bytes, parameters)) {
-    throw std::runtime_error("OpenCV cannot write " + extension);
+  for (int i = 0; i < options.images; ++i) gif += gif_image(options);
+  return gif + ";";
+}
+
+// One strip of RGB, deflated; the directory comes first.
+std::string encode_tiff(const Picture& picture) {
+  uLongf size = compressBound(picture.pixels.size());
+  std::string strip(size, '\0');
+  if (compress(reinterpret_cast<Bytef*>(strip.data()), &size, picture.pixels.data(),
+               picture.pixels.size()) != Z_OK) {
+    throw std::runtime_error("zlib cannot compress");
   }
-  return {bytes.begin(), bytes.end()};
+  strip.resize(size);
+  struct Tag {
+    unsigned number, type, count, value;
+  };
+  constexpr unsigned kShort = 3, kLong = 4, kTags = 9;
+  constexpr unsigned kDepths = 8 + 2 + 12 * kTags + 4, kStrip = kDepths + 6;
+  const auto width = static_cast<unsigned>(picture.width);
+  const auto height = static_cast<unsigned>(picture.height);
+  const std::array<Tag, kTags> tags{{{256, kLong, 1, width},
+                                     {257, kLong, 1, height},
+                                     {258, kShort, 3, kDepths},
+                                     {259, kShort, 1, 8},  // Deflate
+                                     {262, kShort, 1, 2},  // RGB
+                                     {273, kLong, 1, kStrip},
+                                     {277, kShort, 1, 3},
+                                     {278, kLong, 1, height},
+                                     {279, kLong, 1, static_cast<unsigned>(size)}}};
+  std::string tiff = "II*\0"s + little_endian(8, 4) + little_endian(kTags, 2);
+  for (const Tag& tag : tags) {
+    tiff += little_endian(tag.number, 2) + little_endian(tag.type, 2) +
+            little_endian(tag.count, 4) + little_endian(tag.value, 4);
+  }
+  tiff += little_endian(0, 4);
+  for (int i = 0; i < 3; ++i) tiff += little_endian(8, 2);
+  return tiff + strip;
+}
+
+std::string take_webp(std::uint8_t* data, std::size_t size) {
+  if (!data) throw std::runtime_error("libwebp cannot encode");
+  std::string webp(data, data + size);
+  WebPFree(data);
+  return webp;
+}
+
+std::string encode_webp(const Picture& rgb) {
+  std::uint8_t* data = nullptr;
+  const std::size_t size =
+      WebPEncodeLosslessRGB(rgb.pixels.data(), rgb.width, rgb.height, 3 * rgb.width, &data);
+  return take_webp(data, size);
+}
+
+std::string encode_lossy_webp(const Picture& rgb, float quality) {
+  std::uint8_t* data = nullptr;
+  const std::size_t size =
+      WebPEncodeRGB(rgb.pixels.data(), rgb.width, rgb.height, 3 * rgb.width, quality, &data);
+  return take_webp(data, size);
 }
 
 // A mask: a part of the sample whose picture is beside it.
@@ -205,24 +287,29 @@ OddImages pngs() {
 
 OddImages other_rasters() {
   const Picture picture = rgb_quarters();
-  const std::string webp = encoded_by_opencv(".webp", picture, {cv::IMWRITE_WEBP_QUALITY, 101});
-  const std::string tiff = encoded_by_opencv(".tiff", picture);
+  const std::string webp = encode_webp(picture);
+  const std::string tiff = encode_tiff(picture);
   const std::string bmp = encode_bmp(picture);
+  const std::string gif = encode_gif();
+  Corners without_last = kRgbCorners;
+  without_last[3] = kWhite;
   return {
       ok("other/named-jpg-is-png.jpg", encode_png(picture)),
       ok("other/named-jpeg-is-bmp.JPEG", bmp),
       ok("other/named-png-is-jpeg.png", encode_jpeg(picture)),
       ok("other/named-JPG.JPG", encode_jpeg(picture)),
       ok("other/webp-lossless.webp", webp),
-      ok("other/webp-lossy.webp",
-         encoded_by_opencv(".webp", picture, {cv::IMWRITE_WEBP_QUALITY, 95})),
+      ok("other/webp-lossy.webp", encode_lossy_webp(picture, 95)),
       ok("other/tiff.tif", tiff),
       ok("other/bmp.bmp", bmp),
-      failed("other/named-jpg-is-gif.jpg", "unsupported", tiny_gif()),
-      failed("other/gif.gif", "unsupported", tiny_gif()),
+      ok("other/named-jpg-is-gif.jpg", gif),
+      ok("other/gif.gif", gif),
+      ok("other/gif-transparent.gif", encode_gif({3, 1}), without_last),
+      warning(ok("other/gif-animated.gif", encode_gif({-1, 3}))),
       failed("other/truncated-webp.webp", "truncated", webp.substr(0, webp.size() * 6 / 10)),
       failed("other/truncated-tif.tif", "truncated", tiff.substr(0, tiff.size() * 6 / 10)),
       failed("other/truncated-bmp.bmp", "truncated", bmp.substr(0, bmp.size() * 6 / 10)),
+      failed("other/truncated-gif.gif", "truncated", gif.substr(0, gif.size() * 6 / 10)),
       failed("other/heic.heic", "unsupported",
              "\0\0\0\x18"s + "ftypheic" + "\0\0\0\0"s + "mif1heic"),
       failed("other/avif.avif", "unsupported",

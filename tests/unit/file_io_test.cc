@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "tests/unit/temp_dir.h"
 
@@ -18,13 +19,40 @@ TEST_CASE("an atomic file appears at its commit, with its time") {
     AtomicFile file(path, dir / "a/b/.tmp");
     file.write(as_bytes("hello"));
     CHECK_FALSE(fs::exists(path));
-    file.commit({.sync = true, .mtime_ns = 1'500'000'000'123'456'789});
+    file.close(1'500'000'000'123'456'789);
+    file.commit();
   }
   CHECK(test::read_file(path) == "hello");
   CHECK_FALSE(fs::exists(dir / "a/b/.tmp"));
   struct stat st {};
   REQUIRE(stat(path.c_str(), &st) == 0);
   CHECK(mtime_ns(st) == 1'500'000'000'123'456'789);
+}
+
+TEST_CASE("times before 1970 are kept, and such as no file system holds do no harm") {
+  TempDir dir;
+  for (const std::int64_t time : {std::int64_t{-1}, std::int64_t{-315'619'199'500'000'000},
+                                  std::numeric_limits<std::int64_t>::max()}) {
+    AtomicFile file(dir / "out", dir / ".tmp");
+    file.close(time);
+    file.commit();
+    struct stat st {};
+    REQUIRE(stat((dir / "out").c_str(), &st) == 0);
+    if (time < 0) CHECK(mtime_ns(st) == time);
+  }
+}
+
+TEST_CASE("what is no regular file is written to, not replaced") {
+  TempDir dir;
+  REQUIRE(mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  const Fd reader = open_file(dir / "pipe", O_RDONLY | O_NONBLOCK);
+  AtomicFile file(dir / "pipe", locked_temporary(dir / "pipe"), AtomicFile::Sharing::locked);
+  file.write(as_bytes("x"));
+  file.commit();
+  CHECK(fs::is_fifo(dir / "pipe"));
+  std::uint8_t byte = 0;
+  CHECK(read_fully(reader.get(), &byte, 1, "pipe") == 1);
+  CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);
 }
 
 TEST_CASE("an atomic file without commit leaves nothing, and the old file as it was") {
@@ -45,7 +73,7 @@ TEST_CASE("of two locked writers the second is refused; a dead one's rest is tak
   AtomicFile first(path, locked_temporary(path), AtomicFile::Sharing::locked);
   CHECK_THROWS_AS(AtomicFile(path, locked_temporary(path), AtomicFile::Sharing::locked), Error);
   first.write(as_bytes("1"));
-  first.commit({});
+  first.commit(/*sync=*/true);
   CHECK(test::read_file(path) == "1");
   CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);
 }
@@ -57,9 +85,9 @@ TEST_CASE("names that the file system refuses are the sample's fault") {
   CHECK_THROWS_AS(AtomicFile(dir / "file/x", dir / "file/.tmp"), BadSample);
   const std::string longest(300, 'n');
   AtomicFile file(dir / longest, dir / ".tmp");
-  CHECK_THROWS_AS(file.commit({}), BadSample);
+  CHECK_THROWS_AS(file.commit(), BadSample);
   AtomicFile other(dir / "taken", dir / ".tmp2");
-  CHECK_THROWS_AS(other.commit({}), BadSample);
+  CHECK_THROWS_AS(other.commit(), BadSample);
   CHECK(locked_temporary(longest).size() < 255);
 }
 

@@ -130,3 +130,16 @@ TEST_CASE("Files named one by one are called by their base names") {
   REQUIRE(texts.size() == 1);
   CHECK(texts[0].starts_with("a !y/a.jpg: the name comes twice"));
 }
+
+TEST_CASE("A last entry without a separator is whole, however long") {
+  CHECK(read_list("a.jpg\nlong-directory/another-name.jpg", Separator::newline) ==
+        Texts{"a jpg@a.jpg", "long-directory/another-name jpg@long-directory/another-name.jpg"});
+}
+
+TEST_CASE("A sample of too many files is an error, and does no harm") {
+  std::string list;
+  for (int i = 0; i < 10'002; ++i) list += fmt::format("x.{}\n", i);
+  const Texts texts = read_list(list, Separator::newline);
+  REQUIRE(texts.size() >= 2);
+  CHECK(texts[1].find("more than 10000 files") != std::string::npos);
+}

@@ -2,14 +2,14 @@
 
 #include <jpeglib.h>
 #include <lcms2.h>
+#include <webp/encode.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>  // before jpeglib.h, which needs FILE
 #include <cstdlib>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
+#include <map>
 #include <stdexcept>
 
 namespace prep::test {
@@ -499,8 +499,22 @@ Buffer make_bmp(const BmpSpec& spec, const std::function<std::uint32_t(int, int)
     row.resize((row.size() + 3) / 4 * 4);
     append(rows, row);
   }
-  Buffer masks;
-  for (const std::uint32_t mask : spec.masks) put(masks, mask, 4, false);
+  return make_bmp(spec, rows);
+}
+
+namespace {
+
+Buffer bmp_core_header(const BmpSpec& spec) {
+  Buffer header;
+  put(header, 12, 4, false);
+  put(header, unsigned(spec.width), 2, false);
+  put(header, unsigned(spec.height), 2, false);
+  put(header, 1, 2, false);
+  put(header, unsigned(spec.bits), 2, false);
+  return header;
+}
+
+Buffer bmp_info_header(const BmpSpec& spec, std::size_t size) {
   Buffer header;
   put(header, unsigned(spec.header), 4, false);
   put(header, unsigned(spec.width), 4, false);
@@ -508,12 +522,19 @@ Buffer make_bmp(const BmpSpec& spec, const std::function<std::uint32_t(int, int)
   put(header, 1, 2, false);
   put(header, unsigned(spec.bits), 2, false);
   put(header, unsigned(spec.compression), 4, false);
-  put(header, rows.size(), 4, false);
+  put(header, size, 4, false);
   header.resize(32);
   put(header, spec.palette.size() / 4, 4, false);
   header.resize(40);
-  append(header, masks);
+  for (const std::uint32_t mask : spec.masks) put(header, mask, 4, false);
   if (header.size() < std::size_t(spec.header)) header.resize(std::size_t(spec.header));
+  return header;
+}
+
+}  // namespace
+
+Buffer make_bmp(const BmpSpec& spec, const Buffer& rows) {
+  Buffer header = spec.header == 12 ? bmp_core_header(spec) : bmp_info_header(spec, rows.size());
   append(header, spec.palette);
   Buffer out{'B', 'M'};
   put(out, 14 + header.size() + rows.size(), 4, false);
@@ -524,20 +545,144 @@ Buffer make_bmp(const BmpSpec& spec, const std::function<std::uint32_t(int, int)
   return out;
 }
 
-// ---- WebP
+// ---- GIF
 
-Buffer make_webp(const Image& image) {
-  cv::Mat mat(image.height, image.width, image.channels == 4 ? CV_8UC4 : CV_8UC3);
-  for (int y = 0; y < image.height; ++y) {
-    for (int x = 0; x < image.width; ++x) {
-      for (int c = 0; c < image.channels; ++c) {
-        mat.ptr(y)[x * image.channels + (c < 3 ? 2 - c : c)] = image.at(x, y, c);
-      }
+namespace {
+
+// Codes of growing width, the lowest bit first.
+class CodeWriter {
+ public:
+  void put(int code, int bits) {
+    pending_ |= std::uint32_t(code) << count_;
+    for (count_ += bits; count_ >= 8; count_ -= 8, pending_ >>= 8) {
+      bytes_.push_back(std::uint8_t(pending_));
     }
   }
+  Buffer finish() {
+    if (count_ > 0) bytes_.push_back(std::uint8_t(pending_));
+    return bytes_;
+  }
+
+ private:
+  std::uint32_t pending_ = 0;
+  int count_ = 0;
+  Buffer bytes_;
+};
+
+// LZW as GIF has it: codes of `bits` + 1 to 12 bits; a full table is cleared.
+Buffer gif_codes(const Buffer& indices, int bits) {
+  const int clear = 1 << bits;
+  CodeWriter out;
+  std::map<std::pair<int, int>, int> table;  // (prefix's code, index)
+  int next = clear + 2, width = bits + 1, prefix = indices[0];
+  out.put(clear, width);
+  for (std::size_t i = 1; i < indices.size(); ++i) {
+    const auto [entry, added] = table.try_emplace({prefix, indices[i]}, next);
+    if (!added) {
+      prefix = entry->second;
+      continue;
+    }
+    out.put(prefix, width);
+    prefix = indices[i];
+    if (next++ == 1 << width) ++width;
+    if (next == 4096) {
+      out.put(clear, 12);
+      table.clear();
+      next = clear + 2;
+      width = bits + 1;
+    }
+  }
+  out.put(prefix, width);
+  if (next == 1 << width) ++width;
+  out.put(clear + 1, std::min(width, 12));
+  return out.finish();
+}
+
+std::vector<int> gif_rows(const GifSpec& spec, int height) {
+  std::vector<int> rows;
+  for (int pass = 0; pass < (spec.interlaced ? 4 : 1); ++pass) {
+    const int step = !spec.interlaced ? 1 : pass == 0 ? 8 : 16 >> pass;
+    for (int y = pass == 0 ? 0 : step / 2; y < height; y += step) rows.push_back(y);
+  }
+  return rows;
+}
+
+int log2_of(std::size_t entries) {
+  int bits = 1;
+  while (std::size_t{1} << bits < entries) ++bits;
+  return bits;
+}
+
+Buffer gif_image(const GifSpec& spec, const std::function<int(int, int)>& index) {
+  const int width = spec.image_width ? spec.image_width : spec.width;
+  const int height = spec.image_height ? spec.image_height : spec.height;
+  const int palette_bits = log2_of(spec.palette.size() / 3), bits = std::max(palette_bits, 2);
   Buffer out;
-  cv::imencode(".webp", mat, out, {cv::IMWRITE_WEBP_QUALITY, 101});  // above 100: lossless
+  if (spec.transparent >= 0)
+    append(out, {'!', 0xf9, 4, 1, 0, 0, std::uint8_t(spec.transparent), 0});
+  out.push_back(',');
+  for (const int field : {spec.left, spec.top, width, height}) put(out, unsigned(field), 2, false);
+  out.push_back(std::uint8_t((spec.interlaced ? 0x40 : 0) |
+                             (spec.local_palette ? 0x80 | (palette_bits - 1) : 0)));
+  if (spec.local_palette) append(out, spec.palette);
+  Buffer indices;
+  for (const int y : gif_rows(spec, height)) {
+    for (int x = 0; x < width; ++x) indices.push_back(std::uint8_t(index(x, y)));
+  }
+  const Buffer codes = gif_codes(indices, bits);
+  out.push_back(std::uint8_t(bits));
+  for (std::size_t at = 0; at < codes.size(); at += 255) {
+    const std::size_t size = std::min<std::size_t>(255, codes.size() - at);
+    out.push_back(std::uint8_t(size));
+    out.insert(out.end(), codes.begin() + std::ptrdiff_t(at),
+               codes.begin() + std::ptrdiff_t(at + size));
+  }
+  out.push_back(0);
   return out;
+}
+
+}  // namespace
+
+Buffer make_gif(const GifSpec& spec, const std::function<int(int, int)>& index) {
+  Buffer out;
+  append_text(out, "GIF89a");
+  put(out, unsigned(spec.width), 2, false);
+  put(out, unsigned(spec.height), 2, false);
+  const int palette_bits = log2_of(spec.palette.size() / 3);
+  append(out, {std::uint8_t(spec.local_palette ? 0 : 0x80 | (palette_bits - 1)), 0, 0});
+  if (!spec.local_palette) append(out, spec.palette);
+  for (int i = 0; i < spec.images; ++i) append(out, gif_image(spec, index));
+  if (spec.end) out.push_back(';');
+  return out;
+}
+
+// ---- WebP
+
+namespace {
+
+Buffer take_webp(std::uint8_t* data, std::size_t size) {
+  if (!data) throw std::runtime_error("libwebp cannot encode");
+  Buffer out(data, data + size);
+  WebPFree(data);
+  return out;
+}
+
+}  // namespace
+
+Buffer make_webp(const Image& image) {
+  const auto encode = image.channels == 4 ? WebPEncodeLosslessRGBA : WebPEncodeLosslessRGB;
+  std::uint8_t* data = nullptr;
+  const std::size_t size =
+      encode(image.samples.data(), image.width, image.height, image.width * image.channels, &data);
+  return take_webp(data, size);
+}
+
+Buffer make_lossy_webp(const Image& image, int quality) {
+  const auto encode = image.channels == 4 ? WebPEncodeRGBA : WebPEncodeRGB;
+  std::uint8_t* data = nullptr;
+  const std::size_t size = encode(image.samples.data(), image.width, image.height,
+                                  image.width * image.channels, float(quality), &data);
+  return take_webp(data, size);
 }
 
 Buffer webp_chunks(const Buffer& webp) { return {webp.begin() + 12, webp.end()}; }

@@ -87,7 +87,7 @@ struct PngFacts {
 };
 PngFacts read_png(ByteView data);
 
-// ---- TIFF and BMP, by hand
+// ---- TIFF, BMP and GIF, by hand
 
 struct TiffSpec {
   int width = 0, height = 0, bits = 8, samples = 3, photometric = 2;
@@ -106,14 +106,30 @@ struct BmpSpec {
   int width = 0, height = 0, bits = 24, compression = 0, header = 40;
   bool top_down = false;
   std::vector<std::uint32_t> masks = {};
-  Buffer palette = {};  // 4 bytes an entry: blue, green, red, 0
+  Buffer palette = {};  // 4 bytes an entry: blue, green, red, 0; with a header of 12 bytes: 3
 };
 // pixel(x, y) is the value as stored, little-endian.
 Buffer make_bmp(const BmpSpec& spec, const std::function<std::uint32_t(int, int)>& pixel);
+Buffer make_bmp(const BmpSpec& spec, const Buffer& rows);  // as they stand in the file
 
-// ---- WebP, through OpenCV
+struct GifSpec {
+  int width = 0, height = 0;  // of the screen
+  Buffer palette = {};        // 3 bytes an entry, 2^n entries
+  bool local_palette = false;
+  // Of the image; 0: as large as the screen.
+  int left = 0, top = 0, image_width = 0, image_height = 0;
+  bool interlaced = false;
+  int transparent = -1;
+  int images = 1;  // the same again
+  bool end = true;
+};
+// index(x, y) counts from the image's corner.
+Buffer make_gif(const GifSpec& spec, const std::function<int(int, int)>& index);
 
-Buffer make_webp(const Image& image);  // lossless, RGB or RGBA
+// ---- WebP, through libwebp
+
+Buffer make_webp(const Image& image);                     // lossless, RGB or RGBA
+Buffer make_lossy_webp(const Image& image, int quality);  // the same
 // The chunks of a WebP behind its RIFF header.
 Buffer webp_chunks(const Buffer& webp);
 Buffer make_riff(const Buffer& chunks);

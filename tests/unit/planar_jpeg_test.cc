@@ -484,7 +484,7 @@ TEST_CASE("Encoded planes come back") {
   const bool half = GENERATE(true, false);
   PlanarScratch scratch;
   const Planes planes = make_planes(width, height, 3, half, scratch);
-  const Bytes file = encode_planes(planes, {95, false, false, {}, {}});
+  const Bytes file = encode_planes(planes, {95, {}, false, false, {}, {}});
   const Decoded decoded(Samples(file.data(), file.data() + file.size()));
   CHECK(decoded.info.width == width);
   CHECK(decoded.info.height == height);

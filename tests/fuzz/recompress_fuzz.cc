@@ -1,0 +1,67 @@
+// Recompresses any bytes, in several ways. What comes out must be a JPEG that decodes without a
+// word, and that a second run leaves as it is.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "lib/core/error.h"
+#include "lib/image/jpeg_info.h"
+#include "lib/image/planar_jpeg.h"
+#include "lib/image/recompress.h"
+
+namespace {
+
+using namespace prep;
+using namespace prep::image;
+
+constexpr int kMaxScans = 10;
+constexpr int kMaxPixels = 1 << 16;  // larger ones only cost time
+
+void check_result(const Bytes& data, Recompressor& recompressor) {
+  const JpegInfo info = read_jpeg_info(data, kMaxScans + 10);
+  PlanarScratch scratch;
+  std::vector<std::string> warnings;
+  decode_planes(data, info, {}, scratch, warnings);
+  if (!info.warnings.empty() || !warnings.empty()) std::abort();
+  const RecompressResult second = recompressor.recompress(data);
+  if (second.kind != RecompressResult::Kind::copied) std::abort();
+}
+
+void recompress(const Bytes& input, const RecompressOptions& options) {
+  Recompressor recompressor(options);
+  RecompressResult result;
+  try {
+    result = recompressor.recompress(input);
+  } catch (const Error& error) {
+    if (error.code() == Code::internal) std::abort();
+    return;
+  }
+  if (result.kind == RecompressResult::Kind::recompressed) {
+    check_result(result.data, recompressor);
+  } else if (result.data.data() != input.data() || result.data.size() != input.size()) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const Bytes input = Bytes::copy({bytes, size});
+  RecompressOptions options;
+  options.max_pixels = kMaxPixels;
+  options.max_scans = kMaxScans + 10;
+  recompress(input, options);
+  options.quality = 95;
+  options.min_gain = 0;
+  options.subsampling = RecompressOptions::Subsampling::keep;
+  options.optimize = options.strip_all = options.rate_distortion = false;
+  recompress(input, options);
+  options.quality = 20;
+  options.progressive = true;
+  recompress(input, options);
+  options.method = RecompressOptions::Method::pixel;
+  options.subsampling = RecompressOptions::Subsampling::s444;
+  recompress(input, options);
+  return 0;
+}
