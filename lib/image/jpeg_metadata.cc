@@ -1,6 +1,7 @@
 #include "lib/image/jpeg_metadata.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "lib/image/exif.h"
@@ -12,7 +13,7 @@ constexpr int kApp0 = 0xE0, kApp1 = 0xE1, kApp2 = 0xE2;
 constexpr std::size_t kSegmentHeader = 4;  // marker and length
 constexpr std::string_view kJfif("JFIF\0", 5), kExif("Exif\0\0", 6), kIcc("ICC_PROFILE\0", 12);
 // JFIF 1.02: identifier, version, units, densities, and then the size of a thumbnail.
-constexpr std::size_t kJfifFields = 12, kJfifSize = 14;
+constexpr std::size_t kJfifVersion = 5, kJfifDensity = 7, kJfifThumbnail = 12, kJfifSize = 14;
 constexpr std::string_view kPlainJfif("JFIF\0\1\1\0\0\1\0\1\0\0", kJfifSize);
 
 bool starts_with(ByteView data, std::string_view text) {
@@ -40,10 +41,20 @@ void append(std::vector<std::uint8_t>& out, int marker, ByteView payload, ByteVi
 
 // With the source's pixel density.
 void append_jfif(std::vector<std::uint8_t>& out, const JpegInfo& info) {
+  std::vector<std::uint8_t> fields(kPlainJfif.begin(), kPlainJfif.end());
   const auto found = std::find_if(info.metadata.begin(), info.metadata.end(), is_jfif);
-  const ByteView fields = found == info.metadata.end() ? as_bytes(kPlainJfif) : found->payload;
-  constexpr std::uint8_t kNoThumbnail[2] = {0, 0};
-  append(out, kApp0, fields.first(kJfifFields), kNoThumbnail);
+  if (found != info.metadata.end()) {
+    std::copy(found->payload.begin() + kJfifDensity, found->payload.begin() + kJfifThumbnail,
+              fields.begin() + kJfifDensity);
+  }
+  append(out, kApp0, fields);
+}
+
+// A segment as it was, but for a JFIF version that doesn't exist, which decoders warn about.
+void append_copy(std::vector<std::uint8_t>& out, const JpegSegment& segment) {
+  append(out, segment.marker, segment.payload);
+  std::uint8_t* const payload = out.data() + out.size() - segment.payload.size();
+  if (is_jfif(segment)) payload[kJfifVersion] = 1;
 }
 
 std::size_t size_of(const JpegInfo& info) {
@@ -77,7 +88,7 @@ KeptMetadata all_metadata(const JpegInfo& info, std::size_t file_size) {
   const bool has_jfif = std::any_of(info.metadata.begin(), info.metadata.end(), is_jfif);
   if (!has_jfif) append_jfif(kept.segments, info);
   for (const JpegSegment& segment : info.metadata) {
-    append(kept.segments, segment.marker, segment.payload);
+    append_copy(kept.segments, segment);
   }
   kept.dropped = trailing(info, file_size);
   return kept;

@@ -134,7 +134,8 @@ class Recompressor::Worker {
   void treat(const Bytes& input, const JpegInfo& info, RecompressResult& result);
   bool needs_pixels(const Ratio& ratio) const;
   bool changes_subsampling(const Job& job) const;
-  std::string reason_to_copy(const Job& job) const;
+  std::string obstacle(const Job& job) const;
+  bool at_target(const Job& job) const;
   std::optional<Encoded> encode_to_ssim(const Job& job);
   Bytes encode(const Job& job, int quality);
   Bytes encode_coefficients(const Job& job, int quality);
@@ -188,7 +189,10 @@ void Recompressor::Worker::treat(const Bytes& input, const JpegInfo& info,
   job.by_pixels = options_.method == Method::pixel || needs_pixels(job.ratio);
   job.metadata = options_.strip_all ? essential_metadata(info, input.size())
                                     : all_metadata(info, input.size());
-  if (!mended) result.reason = reason_to_copy(job);
+  result.reason = obstacle(job);
+  if (result.reason.empty() && !mended && at_target(job)) {
+    result.reason = "at or below the target quality already";
+  }
   if (!result.reason.empty()) return;
   std::optional<Encoded> encoded;
   if (options_.target_ssim) {
@@ -221,19 +225,21 @@ bool Recompressor::Worker::changes_subsampling(const Job& job) const {
   return !job.ratio.is(options_.subsampling == Subsampling::s420 ? 2 : 1);
 }
 
-std::string Recompressor::Worker::reason_to_copy(const Job& job) const {
-  if (job.by_pixels && options_.method == Method::dct) {
-    return "the chroma subsampling can only be changed by way of pixels";
-  }
+// Why the options forbid what this file would need; empty if they don't.
+std::string Recompressor::Worker::obstacle(const Job& job) const {
   if (!job.ratio.regular && options_.subsampling == Subsampling::keep) {
     return "unusual chroma subsampling";
   }
-  if (options_.target_ssim) return "";
-  const bool raises = options_.subsampling == Subsampling::s444;
-  if (at_quality(job.planes, options_.quality) && (raises || !changes_subsampling(job))) {
-    return "at or below the target quality already";
+  if (job.by_pixels && options_.method == Method::dct) {
+    return "the chroma subsampling can only be changed by way of pixels";
   }
   return "";
+}
+
+// Whether there is nothing to gain: not in the tables, nor by giving up resolution of chroma.
+bool Recompressor::Worker::at_target(const Job& job) const {
+  if (options_.target_ssim || !at_quality(job.planes, options_.quality)) return false;
+  return options_.subsampling == Subsampling::s444 || !changes_subsampling(job);
 }
 
 // ---- Encoding

@@ -45,8 +45,14 @@ TEST_CASE("A JFIF segment is kept without its thumbnail, with its density") {
   const Buffer with_thumbnail =
       segment(0xE0, kJfif + std::string("\1\1", 2) + std::string(3, '\x55'));
   const KeptMetadata kept = Read(file({with_thumbnail}, false)).essential();
-  CHECK(kept.segments == segment(0xE0, kJfif + std::string(2, '\0')));
+  CHECK(kept.segments == segment(0xE0, std::string("JFIF\0\1\1\1\0\x48\0\x49\0\0", 14)));
   CHECK(kept.dropped == 3);
+}
+
+TEST_CASE("A JFIF version that doesn't exist is set right") {
+  const Buffer odd = segment(0xE0, std::string("JFIF\0\7\2\1\0\x48\0\x49\0\0", 14));
+  const Buffer right = segment(0xE0, std::string("JFIF\0\1\2\1\0\x48\0\x49\0\0", 14));
+  CHECK(Read(file({odd}, false)).all().segments == right);
 }
 
 TEST_CASE("A plain JFIF segment is added where there is none") {

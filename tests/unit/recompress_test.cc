@@ -350,6 +350,9 @@ TEST_CASE("Cb and Cr of different resolution go by pixels, or stay") {
   RecompressOptions options;
   options.subsampling = Subsampling::keep;
   CHECK(run(source, options).reason == "unusual chroma subsampling");
+  Buffer endless = source;
+  endless.resize(endless.size() - 2);
+  CHECK(run(endless, options).reason == "unusual chroma subsampling");
 }
 
 TEST_CASE("No JPEG goes through, an empty file does not") {
