@@ -139,6 +139,7 @@ nlohmann::json summary_json(const Summary& s, double seconds) {
       {"notes", s.notes},
       {"warnings", s.warnings},
       {"left_out", s.left_out},
+      {"tables", s.tables},
       {"seconds", seconds}};
 }
 

@@ -20,6 +20,7 @@ namespace prep::image {
 namespace {
 
 constexpr std::size_t kKeptMemory = std::size_t{64} << 20;
+constexpr int kScansOfOurs = 10;   // at most, of libjpeg's simple progression
 constexpr int kLargestStep = 255;  // of a baseline JPEG
 
 // Why a JPEG can't even be read; empty if it can.
@@ -46,6 +47,11 @@ std::string untreated(const JpegInfo& info) {
       break;
   }
   return fmt::format("{} components", info.components.size());
+}
+
+// 0 where there is no table to tell it by, as in a lossless JPEG.
+int known_quality(const JpegInfo& info) {
+  return info.quant[info.components[0].quant_table][0] > 0 ? estimate_quality(info) : 0;
 }
 
 // The step sizes for a component: never finer than the source's, which would only store its
@@ -136,6 +142,7 @@ class Recompressor::Worker {
   bool changes_subsampling(const Job& job) const;
   std::string obstacle(const Job& job) const;
   bool at_target(const Job& job) const;
+  bool gains_enough(const Job& job, const Bytes& data) const;
   std::optional<Encoded> encode_to_ssim(const Job& job);
   Bytes encode(const Job& job, int quality);
   Bytes encode_coefficients(const Job& job, int quality);
@@ -144,7 +151,7 @@ class Recompressor::Worker {
 
   RecompressOptions options_;
   TranscodeScratch transcode_;
-  PlanarScratch source_, result_;
+  PlanarScratch reference_, source_, result_;
   ResampleScratch resample_;
   std::array<PlaneBuffer, 2> chroma_;
 };
@@ -165,7 +172,7 @@ RecompressResult Recompressor::Worker::recompress(const Bytes& input) {
          options_.max_pixels);
   }
   result.warnings = info.warnings;
-  result.source_quality = result.quality = estimate_quality(info);
+  result.source_quality = result.quality = known_quality(info);
   result.reason = unreadable(info);
   if (result.reason.empty()) {
     treat(input, info, result);
@@ -194,24 +201,19 @@ void Recompressor::Worker::treat(const Bytes& input, const JpegInfo& info,
     result.reason = "at or below the target quality already";
   }
   if (!result.reason.empty()) return;
-  std::optional<Encoded> encoded;
-  if (options_.target_ssim) {
-    encoded = encode_to_ssim(job);
-  } else {
-    encoded = Encoded{encode(job, options_.quality), options_.quality};
-  }
+  std::optional<Encoded> encoded = options_.target_ssim
+                                       ? encode_to_ssim(job)
+                                       : Encoded{encode(job, options_.quality), options_.quality};
   if (!encoded) {
     result.reason = "no lower quality has the wanted SSIM";
-    return;
-  }
-  const auto comparable = static_cast<double>(input.size() - job.metadata.dropped);
-  if (!mended && static_cast<double>(encoded->data.size()) > comparable * (1 - options_.min_gain)) {
+  } else if (!mended && !gains_enough(job, encoded->data)) {
     result.reason = fmt::format("not {:g} % smaller", options_.min_gain * 100);
-    return;
+  } else {
+    result.data = std::move(encoded->data);
+    result.quality = result.source_quality > 0 ? std::min(result.source_quality, encoded->quality)
+                                               : encoded->quality;
+    result.metadata_dropped = job.metadata.dropped;
   }
-  result.data = std::move(encoded->data);
-  result.quality = std::min(result.source_quality, encoded->quality);
-  result.metadata_dropped = job.metadata.dropped;
 }
 
 // Chroma to more resolution than it has, or Cb and Cr to the same.
@@ -242,12 +244,17 @@ bool Recompressor::Worker::at_target(const Job& job) const {
   return options_.subsampling == Subsampling::s444 || !changes_subsampling(job);
 }
 
+bool Recompressor::Worker::gains_enough(const Job& job, const Bytes& data) const {
+  const auto comparable = static_cast<double>(job.input.size() - job.metadata.dropped);
+  return static_cast<double>(data.size()) <= comparable * (1 - options_.min_gain);
+}
+
 // ---- Encoding
 
 // The size of a JPEG and its SSIM grow with the quality, near enough for a binary search.
 std::optional<Recompressor::Worker::Encoded> Recompressor::Worker::encode_to_ssim(const Job& job) {
   std::vector<std::string> known_warnings;
-  const Planes source = decode_planes(job.input, job.info, {}, source_, known_warnings);
+  const Planes source = decode_planes(job.input, job.info, {}, reference_, known_warnings);
   const ConstPlane luma = as_const(source.plane[0]);
   std::optional<Encoded> best;
   int low = 1, high = std::max(estimate_quality(job.info), 1);
@@ -255,7 +262,7 @@ std::optional<Recompressor::Worker::Encoded> Recompressor::Worker::encode_to_ssi
     const int quality = (low + high) / 2;
     Bytes data = encode(job, quality);
     const Planes decoded =
-        decode_planes(data, read_jpeg_info(data, options_.max_scans), {}, result_, known_warnings);
+        decode_planes(data, read_jpeg_info(data, kScansOfOurs), {}, result_, known_warnings);
     if (ssim(luma, as_const(decoded.plane[0])) >= *options_.target_ssim) {
       best = Encoded{std::move(data), quality};
       high = quality - 1;
@@ -318,7 +325,7 @@ Plane Recompressor::Worker::resample_chroma(const Planes& planes, std::size_t i,
 
 void Recompressor::Worker::trim() {
   if (transcode_.memory() > kKeptMemory) transcode_ = {};
-  for (PlanarScratch* scratch : {&source_, &result_}) {
+  for (PlanarScratch* scratch : {&reference_, &source_, &result_}) {
     for (PlaneBuffer& buffer : scratch->planes) buffer.trim(kKeptMemory);
   }
   for (PlaneBuffer& buffer : chroma_) buffer.trim(kKeptMemory);

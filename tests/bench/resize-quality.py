@@ -3,7 +3,6 @@
 The reference is the full decode, resampled in float64 with the antialiased triangle filter. Both
 programs write quality 90 and 4:2:0, and both outputs are decoded by Pillow.
 """
-import argparse
 import os
 import sys
 
@@ -22,7 +21,7 @@ def programs(build):
             str(SHORT), "-q", str(QUALITY), "--icc", "ignore"]
     pillow = [sys.executable, os.path.join(harness.PEERS, "pillow_resize.py"), "{input}",
               "{output}", str(SHORT), str(QUALITY)]
-    cores = sorted(os.sched_getaffinity(0))
+    cores = harness.cores()
     return {"ours": harness.Program("prep-resize", "", ours, cores),
             "pillow": harness.Program("Pillow", "", pillow, cores[:1])}
 
@@ -82,20 +81,11 @@ def print_report(corpus, summary):
         ("mean", "prep-resize", "Pillow", "difference", "worst difference", "of"), rows))
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(prog="run.sh resize-quality", description=__doc__)
-    parser.add_argument("corpus", help="a folder of JPEGs; others in it are left out")
-    parser.add_argument("--json", metavar="F", help="write the figures of each file to this file")
-    parser.add_argument("--limit", type=int, default=300, help="use at most so many files")
-    parser.add_argument("--build", default=os.path.join(harness.ROOT, "build"), metavar="DIR")
-    return parser.parse_args()
-
-
 def main():
-    arguments = parse_arguments()
+    arguments = harness.corpus_arguments("resize-quality", __doc__, limit=300).parse_args()
     with harness.scratch_folder() as scratch:
-        corpus = harness.stage(arguments.corpus, os.path.join(scratch, "in"), SHORT,
-                               arguments.limit)
+        corpus = harness.stage(arguments.corpus, os.path.join(scratch, "in"), arguments.limit,
+                               SHORT)
         outputs = {}
         for who, program in programs(arguments.build).items():
             outputs[who] = os.path.join(scratch, who)
@@ -106,9 +96,7 @@ def main():
     print_report(corpus, summary)
     if arguments.json:
         harness.write_json(arguments.json, {
-            "corpus": {"source": corpus.source, "files": len(corpus.names),
-                       "left_out": corpus.left_out},
-            "summary": summary, "files": results})
+            "corpus": corpus.as_json(), "summary": summary, "files": results})
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ commands_of() {  # PAGE
 }
 
 @test "the examples of --help name only options that exist" {
-  for tool in prep-ls prep-resize; do
+  for tool in prep-ls prep-recompress prep-resize; do
     $tool --help | sed -n '/^Examples:/,$p' | grep -oE -- '--[a-z-]+' | sort -u > used
     while read -r option; do $tool --help | grep -qE -- "(^| |,)$option( |$)"; done < used
   done

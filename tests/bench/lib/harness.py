@@ -1,9 +1,11 @@
 """What the benchmarks share: staging a corpus, timing whole programs in turns, tables."""
+import argparse
 import collections
 import contextlib
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import statistics
@@ -23,7 +25,7 @@ FAST_DIR = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir
 # In `command`, the words {input} and {output} stand for the folders. `cores` it may run on.
 Program = collections.namedtuple("Program", "name version command cores")
 Missing = collections.namedtuple("Missing", "name package")
-Run = collections.namedtuple("Run", "wall cpu files")
+Run = collections.namedtuple("Run", "wall cpu files bytes")
 
 
 class Corpus(collections.namedtuple("Corpus", "source folder names bytes left_out")):
@@ -38,6 +40,10 @@ class Corpus(collections.namedtuple("Corpus", "source folder names bytes left_ou
                                                self.bytes / len(self.names) / 1e3)
         reasons = ["%d %s" % (count, reason) for reason, count in sorted(self.left_out.items())]
         return text + ("; left out: " + ", ".join(reasons) if reasons else "")
+
+    def as_json(self):
+        return {"source": self.source, "files": len(self.names), "bytes": self.bytes,
+                "left_out": self.left_out}
 
 
 @contextlib.contextmanager
@@ -92,8 +98,9 @@ def copy_all(source, target, chosen):
     return names, total
 
 
-def stage(source, target, short, limit):
-    """Copies the usable JPEGs below `source` to target/wide and target/tall.
+def stage(source, target, limit, short=0):
+    """Copies the usable JPEGs below `source` whose short side exceeds `short`, at most `limit` of
+    them, to target/wide and target/tall.
 
     Two folders, because vipsthumbnail can be told a width or a height, not a short side; new
     names, because some programs write all outputs into one folder.
@@ -124,8 +131,10 @@ def one_thread_environment():
                 OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
 
 
-def count_files(folder):
-    return sum(not name.startswith(".") for _, _, names in os.walk(folder) for name in names)
+def files_below(folder):
+    """Those that are not hidden: what a program notes for its own use is no output."""
+    return [os.path.join(parent, name) for parent, _, names in os.walk(folder)
+            for name in names if not name.startswith(".")]
 
 
 def wait_for(process):
@@ -154,7 +163,8 @@ def run_program(program, source, target):
             messages.seek(0)
             fail("%s ended with %d:\n%s" % (program.name, process.returncode,
                                             messages.read().decode(errors="replace")))
-    return Run(wall, usage.ru_utime + usage.ru_stime, count_files(target))
+    files = files_below(target)
+    return Run(wall, usage.ru_utime + usage.ru_stime, len(files), sum(map(os.path.getsize, files)))
 
 
 def show_progress(text):
@@ -206,6 +216,34 @@ def python_version_of(module):
     return result.stdout.strip() if result.returncode == 0 else None
 
 
+def version_of(program, option="--version"):
+    match = re.search(r"\d+(\.\d+)+(-\d+)?", first_line_of(program, option))
+    return match.group() if match else "?"
+
+
+def peer_command(script, *words):
+    """One of the scripts in peers, from folder to folder."""
+    interpreter = sys.executable if script.endswith(".py") else "bash"
+    return [interpreter, os.path.join(PEERS, script), "{input}", "{output}", *map(str, words)]
+
+
+def python_peer(name, module, package, command):
+    """A program of /usr/bin/python3 that needs the module; on the last core."""
+    version = python_version_of(module)
+    return Program(name, version, command, cores()[-1:]) if version else Missing(name, package)
+
+
+def command_peer(name, executable, package, command, version_option="--version"):
+    """A script that calls the executable; on the last core."""
+    if not shutil.which(executable):
+        return Missing(name, package)
+    return Program(name, version_of(executable, version_option), command, cores()[-1:])
+
+
+def cores():
+    return sorted(os.sched_getaffinity(0))
+
+
 def tool(build, name):
     path = os.path.join(build, "tools", name)
     if not os.access(path, os.X_OK):
@@ -224,3 +262,92 @@ def write_json(path, content):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)
         file.write("\n")
+
+
+def corpus_arguments(name, description, limit):
+    """The parser of `run.sh NAME`, with what every benchmark on a corpus takes."""
+    parser = argparse.ArgumentParser(prog="run.sh " + name, description=description)
+    parser.add_argument("corpus", help="a folder of JPEGs; others in it are left out")
+    parser.add_argument("--json", metavar="F", help="write the figures to this file")
+    parser.add_argument("--limit", type=int, default=limit, help="use at most so many files")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR")
+    return parser
+
+
+def speed_arguments(name, description):
+    parser = corpus_arguments(name, description, limit=1000)
+    parser.add_argument("--runs", type=int, default=5)
+    return parser.parse_args()
+
+
+def check_counts(results, corpus):
+    for name, runs in results.items():
+        for run in runs:
+            if run.files < len(corpus.names):
+                fail("%s wrote %d files of %d" % (name, run.files, len(corpus.names)))
+
+
+def summarize_speed(programs, results, corpus, references):
+    """A row for each program; `faster` and `cpu_faster` say by how much each reference is so."""
+    medians = {name: (median(runs, "wall"), median(runs, "cpu")) for name, runs in results.items()}
+    summary = []
+    for program in programs:
+        runs = results[program.name]
+        wall, cpu = medians[program.name]
+        summary.append({
+            "name": program.name, "version": program.version, "cores": len(program.cores),
+            "wall_seconds": [run.wall for run in runs], "cpu_seconds": [run.cpu for run in runs],
+            "median_wall_seconds": wall, "median_cpu_seconds": cpu,
+            "images_per_second": len(corpus.names) / wall, "output_bytes": runs[-1].bytes,
+            "faster": {name: wall / medians[name][0] for name in references},
+            "cpu_faster": {name: cpu / medians[name][1] for name in references},
+        })
+    return summary
+
+
+def speed_table(summary, references):
+    header = ["program", "version", "images/s", "seconds", "CPU seconds", "size, MB"]
+    for name in references:
+        header += ["%s is faster by" % name, "in CPU by"]
+    rows = []
+    for row in summary:
+        cells = [row["name"], row["version"], "%.1f" % row["images_per_second"],
+                 "%.2f" % row["median_wall_seconds"], "%.2f" % row["median_cpu_seconds"],
+                 "%.2f" % (row["output_bytes"] / 1e6)]
+        for name in references:
+            cells += ["%.2f" % row["faster"][name], "%.2f" % row["cpu_faster"][name]]
+        rows.append(cells)
+    return markdown_table(header, rows)
+
+
+def scaling(summary, one, two):
+    """What a second core gives; `one` and `two` are names of programs."""
+    seconds = {row["name"]: row["median_wall_seconds"] for row in summary}
+    if two not in seconds:
+        return "-j2 not measured: only one core"
+    return "-j2 is %.2f times as fast as -j1" % (seconds[one] / seconds[two])
+
+
+def compare_speed(arguments, found, references, scaled, short=0):
+    """Times the programs, prints the report, writes the JSON.
+
+    `found` are Program and Missing; `references` the names of our programs that the others are
+    compared with; `scaled` the names of one program on one core and on two.
+    """
+    programs = [program for program in found if isinstance(program, Program)]
+    missing = [program for program in found if isinstance(program, Missing)]
+    with scratch_folder() as scratch:
+        corpus = stage(arguments.corpus, os.path.join(scratch, "in"), arguments.limit, short)
+        results = run_in_turns(programs, corpus.folder, os.path.join(scratch, "out"),
+                               arguments.runs)
+    check_counts(results, corpus)
+    summary = summarize_speed(programs, results, corpus, references)
+    print("%s; medians of %d interleaved runs, one core each (-j2: two), %s\n" % (
+        corpus.describe(), arguments.runs, cpu_model()))
+    print(speed_table(summary, references) + "\n\n" + scaling(summary, *scaled))
+    for peer in missing:
+        print("missing: %s (package %s)" % peer)
+    if arguments.json:
+        write_json(arguments.json, {
+            "corpus": corpus.as_json(), "machine": machine(), "runs": arguments.runs,
+            "programs": summary, "missing": [peer._asdict() for peer in missing]})

@@ -85,8 +85,14 @@ def luma(planes):
     return np.tensordot(LUMA, planes, axes=1)
 
 
+def compare_psnr(rgb, reference):
+    """In dB, in RGB and in luma."""
+    a, b = planar(rgb), planar(reference)
+    return {"psnr_rgb": psnr(a, b), "psnr_luma": psnr(luma(a), luma(b))}
+
+
 def compare(rgb, reference):
     """PSNR in dB and SSIM, in RGB and in luma."""
     a, b = planar(rgb), planar(reference)
-    return {"psnr_rgb": psnr(a, b), "psnr_luma": psnr(luma(a), luma(b)),
+    return {**compare_psnr(rgb, reference),
             "ssim_rgb": ssim(a, b), "ssim_luma": ssim(luma(a), luma(b))}
