@@ -108,8 +108,10 @@ struct RunStamp::State {
 };
 
 std::string RunStamp::file_name(std::string_view ending) const {
-  const std::string share = task_.count > 1 ? "." + task_name(task_) : "";
-  return join_path(root_, fmt::format(".{}{}{}", tool_, share, ending));
+  const std::string name = task_.count > 1
+                               ? fmt::format(".{}.{}{}", tool_, task_name(task_), ending)
+                               : fmt::format(".{}{}", tool_, ending);
+  return join_path(root_, name);
 }
 
 RunStamp::RunStamp(std::string root, std::string tool, const Task& task, std::string settings,

@@ -13,10 +13,13 @@ namespace {
 using test::Buffer;
 
 Buffer segment(int marker, const std::string& payload) {
-  Buffer out{0xFF, static_cast<std::uint8_t>(marker),
-             static_cast<std::uint8_t>((payload.size() + 2) >> 8),
-             static_cast<std::uint8_t>(payload.size() + 2)};
-  out.insert(out.end(), payload.begin(), payload.end());
+  const std::size_t length = payload.size() + 2;
+  Buffer out(4 + payload.size());
+  out[0] = 0xFF;
+  out[1] = static_cast<std::uint8_t>(marker);
+  out[2] = static_cast<std::uint8_t>(length >> 8);
+  out[3] = static_cast<std::uint8_t>(length);
+  std::copy(payload.begin(), payload.end(), out.begin() + 4);
   return out;
 }
 

@@ -1,0 +1,222 @@
+"""Compares prep-recompress with decoding and encoding, in PSNR at equal size.
+
+Both start from the same JPEG, and both outputs are compared with that JPEG, decoded by Pillow.
+Decoding and encoding is Pillow's (libjpeg-turbo, optimised Huffman tables, same subsampling). Ours
+is made at qualities around the target's, and its PSNR interpolated over the logarithm of the size
+to the size that decoding and encoding has at the target.
+"""
+import collections
+import functools
+import io
+import multiprocessing
+import os
+
+import harness
+import metrics
+import numpy as np
+from corpus import estimated_quality, subsampling_of
+from PIL import Image
+
+SUBSAMPLINGS = ("420", "keep")
+# Ours are smaller than the encoder's at the same quality, so more of them above.
+OFFSETS = (-4, 0, 4, 8)
+METRICS = ("psnr_luma", "psnr_rgb")
+# Nearer to the source's quality than this, there is little to do and little to compare.
+MARGIN = 3
+
+
+def our_qualities(targets):
+    return sorted({min(max(target + offset, 1), 100) for target in targets for offset in OFFSETS})
+
+
+def run_ours(build, source, scratch, qualities):
+    """{(subsampling, quality): folder}"""
+    path, folders = harness.tool(build, "prep-recompress"), {}
+    for subsampling in SUBSAMPLINGS:
+        for quality in qualities:
+            harness.show_progress("prep-recompress %s -q %d" % (subsampling, quality))
+            command = [path, "{input}", "-o", "{output}", "-q", str(quality), "--subsampling",
+                       subsampling, "--min-gain", "0"]
+            folder = os.path.join(scratch, "%s-%d" % (subsampling, quality))
+            os.makedirs(folder)
+            harness.run_program(harness.Program("prep-recompress", "", command, harness.cores()),
+                                source, folder)
+            folders[subsampling, quality] = folder
+    return folders
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def decode(data):
+    """(pixels in RGB, subsampling)"""
+    with Image.open(io.BytesIO(data)) as image:
+        return np.asarray(image.convert("RGB")), subsampling_of(image)
+
+
+def measure(data, reference):
+    return {"bytes": len(data), **metrics.compare_psnr(decode(data)[0], reference)}
+
+
+def encode(data, quality, subsampling):
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(data)) as image:
+        options = {} if subsampling == "grey" else {"subsampling": subsampling}
+        # Ours keeps the profile, and sizes are compared.
+        image.save(buffer, "JPEG", quality=quality, optimize=True,
+                   icc_profile=image.info.get("icc_profile"), **options)
+    return buffer.getvalue()
+
+
+def interpolate(points, size, metric):
+    """The metric at that size, or None outside of the sizes measured."""
+    points = sorted(points, key=lambda point: point["bytes"])
+    if not points or not points[0]["bytes"] <= size <= points[-1]["bytes"]:
+        return None
+    return float(np.interp(np.log(size), np.log([point["bytes"] for point in points]),
+                           [point[metric] for point in points]))
+
+
+def our_points(name, source, reference, folders, subsampling):
+    """(points by quality, the output's subsampling); none where the source was copied."""
+    points, written = {}, None
+    for (kind, quality), folder in folders.items():
+        if kind != subsampling:
+            continue
+        data = read(os.path.join(folder, name))
+        if data != source:
+            pixels, written = decode(data)
+            points[quality] = {"bytes": len(data), **metrics.compare_psnr(pixels, reference)}
+    return points, written
+
+
+def compare_at(target, points, theirs):
+    """The row of one file at one target, or why there is none."""
+    at_size = {metric: interpolate(points.values(), theirs["bytes"], metric)
+               for metric in METRICS}
+    if target not in points:
+        return "copied at the target"
+    if None in at_size.values():
+        return "equal size out of reach"
+    return {"ours": points[target], "theirs": theirs, "ours_at_equal_size": at_size}
+
+
+def measure_file(name, corpus, folders, targets):
+    """[(subsampling, target, row or why there is none)]"""
+    source = read(os.path.join(corpus.folder, name))
+    with Image.open(io.BytesIO(source)) as image:
+        quality = estimated_quality(image)
+    reference, _ = decode(source)
+    results = []
+    for subsampling in SUBSAMPLINGS:
+        points, written = our_points(name, source, reference, folders, subsampling)
+        for target in targets:
+            if quality <= target + MARGIN:
+                row = "quality at most %d above" % MARGIN
+            elif written is None:
+                row = "copied at the target"
+            elif written not in ("4:4:4", "4:2:2", "4:2:0", "grey"):
+                row = "subsampling that Pillow can't write"
+            else:
+                row = compare_at(target, points,
+                                 measure(encode(source, target, written), reference))
+            results.append((subsampling, target, row))
+    return {"file": corpus.names[name], "source_quality": quality, "results": results}
+
+
+def measure_all(corpus, folders, targets):
+    work = functools.partial(measure_file, corpus=corpus, folders=folders, targets=targets)
+    files = []
+    with multiprocessing.Pool(len(harness.cores())) as pool:
+        for result in pool.imap(work, sorted(corpus.names)):
+            files.append(result)
+            harness.show_progress("%d of %d" % (len(files), len(corpus.names)))
+    harness.show_progress("")
+    return files
+
+
+def summarize_rows(rows):
+    """`rows` are pairs of a file's name and its row."""
+    sizes = [row["ours"]["bytes"] / row["theirs"]["bytes"] for _, row in rows]
+    summary = {"files": len(rows), "size_at_same_quality": float(np.mean(sizes))}
+    for metric in METRICS:
+        at_equal_size = np.array([row["ours_at_equal_size"][metric] - row["theirs"][metric]
+                                  for _, row in rows])
+        at_same_quality = [row["ours"][metric] - row["theirs"][metric] for _, row in rows]
+        worst = int(at_equal_size.argmin())
+        summary[metric] = {
+            "theirs": float(np.mean([row["theirs"][metric] for _, row in rows])),
+            "difference_at_same_quality": float(np.mean(at_same_quality)),
+            "difference_at_equal_size": float(at_equal_size.mean()),
+            "not_worse": float((at_equal_size >= 0).mean()),
+            "worst_difference": float(at_equal_size[worst]), "worst_file": rows[worst][0],
+        }
+    return summary
+
+
+def summarize(files, targets):
+    summary = []
+    for subsampling in SUBSAMPLINGS:
+        for target in targets:
+            found = [(file["file"], row) for file in files for kind, at, row in file["results"]
+                     if (kind, at) == (subsampling, target)]
+            rows = [(name, row) for name, row in found if isinstance(row, dict)]
+            left_out = collections.Counter(row for _, row in found if isinstance(row, str))
+            summary.append({"subsampling": subsampling, "quality": target,
+                            "left_out": dict(left_out),
+                            **(summarize_rows(rows) if rows else {"files": 0})})
+    return summary
+
+
+def table_row(row):
+    cells = [row["subsampling"], str(row["quality"]), str(row["files"])]
+    if row["files"] == 0:
+        return cells + ["-"] * 8
+    luma, rgb = row["psnr_luma"], row["psnr_rgb"]
+    return cells + [
+        "%.3f" % row["size_at_same_quality"], "%+.2f" % luma["difference_at_same_quality"],
+        "%+.2f" % rgb["difference_at_same_quality"],
+        "**%+.3f**" % luma["difference_at_equal_size"],
+        "**%+.3f**" % rgb["difference_at_equal_size"], "%.0f %%" % (100 * luma["not_worse"]),
+        "%+.2f" % luma["worst_difference"], luma["worst_file"]]
+
+
+def print_report(corpus, summary):
+    print(corpus.describe() + "; PSNR in dB, ours less that of decoding and encoding\n")
+    print(harness.markdown_table(
+        ("subsampling", "quality", "files", "size, same quality", "luma, same quality",
+         "RGB, same quality", "luma, equal size", "RGB, equal size", "luma not worse",
+         "worst luma", "of"), [table_row(row) for row in summary]))
+    print()
+    for row in summary:
+        for reason, count in sorted(row["left_out"].items()):
+            print("left out, %s at %d: %d %s" % (row["subsampling"], row["quality"], count,
+                                                 reason))
+
+
+def parse_arguments():
+    parser = harness.corpus_arguments("recompress-quality", __doc__, limit=300)
+    parser.add_argument("--qualities", default="70,80,85", metavar="N,...",
+                        help="the targets (default: %(default)s)",
+                        type=lambda text: [int(word) for word in text.split(",")])
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    targets = arguments.qualities
+    with harness.scratch_folder() as scratch:
+        corpus = harness.stage(arguments.corpus, os.path.join(scratch, "in"), arguments.limit)
+        folders = run_ours(arguments.build, corpus.folder, scratch, our_qualities(targets))
+        files = measure_all(corpus, folders, targets)
+    summary = summarize(files, targets)
+    print_report(corpus, summary)
+    if arguments.json:
+        harness.write_json(arguments.json, {
+            "corpus": corpus.as_json(), "summary": summary, "files": files})
+
+
+if __name__ == "__main__":
+    main()
