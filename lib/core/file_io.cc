@@ -209,7 +209,12 @@ int open_locked(const std::string& temporary, const std::string& path) {
       // A file system without locks: go on without that protection.
       return fd.release();
     }
-    if (is_named(fd, temporary)) return fd.release();
+    try {
+      if (is_named(fd, temporary)) return fd.release();
+    } catch (const Error&) {
+      unlink(temporary.c_str());
+      throw;
+    }
   }
   fail(Code::io, "{}: cannot lock its temporary file", printable(path));
 }
