@@ -15,7 +15,7 @@
 #include "lib/image/jpeg_info.h"
 #include "lib/image/planar_jpeg.h"
 #include "lib/image/recompress.h"
-#include "tools/choice_option.h"
+#include "tools/picture_options.h"
 #include "tools/picture_stage.h"
 
 namespace prep {
@@ -155,12 +155,7 @@ class RecompressTool final : public Tool {
                    "the lowest quality, per image, that keeps this luma SSIM")
         ->check(CLI::Range(0.0, 1.0))
         ->option_text("X");
-    app.add_option("--max-pixels", options_.max_pixels, "a picture with more is a bad sample")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-        ->option_text("N");
-    app.add_option("--max-scans", options_.max_scans, "a JPEG with more scans is a bad sample")
-        ->check(CLI::Range(1, 100000))
-        ->option_text("N");
+    add_picture_limits(app, options_.max_pixels, options_.max_scans);
   }
 
   std::unique_ptr<Stage> make_stage() override {

@@ -8,7 +8,7 @@
 #include "formats/registry.h"
 #include "lib/core/tool.h"
 #include "lib/image/resize.h"
-#include "tools/choice_option.h"
+#include "tools/picture_options.h"
 #include "tools/picture_stage.h"
 
 namespace prep {
@@ -155,12 +155,7 @@ class ResizeTool final : public Tool {
         ->option_text("COLOR");
     app.add_flag("--keep-exif", options_.keep_exif, "copy EXIF, with the orientation set upright");
     app.add_flag("--allow-truncated", options_.allow_truncated, "keep pictures that end early");
-    app.add_option("--max-pixels", options_.max_pixels, "a picture with more is a bad sample")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-        ->option_text("N");
-    app.add_option("--max-scans", options_.max_scans, "a JPEG with more scans is a bad sample")
-        ->check(CLI::Range(1, 100000))
-        ->option_text("N");
+    add_picture_limits(app, options_.max_pixels, options_.max_scans);
     app.add_option("--min-side", options_.min_side,
                    "leave out pictures with a shorter short side (0: off)")
         ->check(CLI::Range(0, 65500))

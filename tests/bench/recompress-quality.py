@@ -206,7 +206,7 @@ def print_report(corpus, summary):
     print(harness.markdown_table(
         ("subsampling", "quality", "files", "size, same quality", "luma, same quality",
          "RGB, same quality", "luma, equal size", "RGB, equal size", "luma not worse",
-         "steadily rising", "their luma, equal size", "their RGB, equal size"),
+         "steadily rising", "luma of those", "RGB of those"),
         [table_row(row) for row in summary]))
     print()
     for row in summary:
