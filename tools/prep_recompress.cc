@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "formats/registry.h"
-#include "lib/core/key_hash.h"
 #include "lib/core/tool.h"
 #include "lib/image/jpeg_info.h"
 #include "lib/image/planar_jpeg.h"
@@ -25,7 +25,7 @@ using image::RecompressOptions;
 using image::RecompressResult;
 
 // One image in so many is decoded before and after, to say what a loader gains.
-constexpr std::uint64_t kTimedShare = 16;
+constexpr std::uint64_t kTimedShare = 64;
 
 std::int64_t thread_cpu_ns() {
   timespec t{};
@@ -68,7 +68,7 @@ class RecompressStage final : public PictureStage {
  protected:
   bool takes(image::Format format) const override { return format == image::Format::jpeg; }
 
-  void treat(Part& part, std::string_view key, ByteView, Notes& notes) const override {
+  void treat(Part& part, std::string_view, ByteView, Notes& notes) const override {
     // A worker's scratch memory lives as long as its thread; there is one stage in a process.
     thread_local std::optional<image::Recompressor> recompressor;
     if (!recompressor) recompressor.emplace(options_);
@@ -77,7 +77,7 @@ class RecompressStage final : public PictureStage {
     for (std::string& warning : result.warnings) notes.warn(std::move(warning));
     const bool is_new = result.kind == RecompressResult::Kind::recompressed;
     notes.counts.push_back(is_new ? "JPEGs recompressed" : "JPEGs copied: " + result.reason);
-    count(result, is_new && key_hash(key) % kTimedShare == 0 ? input : Bytes());
+    count(result, is_new && recompressed_++ % kTimedShare == 0 ? input : Bytes());
     part.content = std::make_shared<MemoryContent>(std::move(result.data), part.content->origin(),
                                                    part.content->mtime_ns());
   }
@@ -97,6 +97,7 @@ class RecompressStage final : public PictureStage {
   }
 
   const RecompressOptions options_;
+  mutable std::atomic<std::uint64_t> recompressed_ = 0;
   mutable std::mutex mutex_;
   mutable Tally qualities_;
   mutable std::uint64_t metadata_dropped_ = 0, timed_ = 0, before_ns_ = 0, after_ns_ = 0;
@@ -146,7 +147,8 @@ class RecompressTool final : public Tool {
     add_choice(app, "--method", method_, kMethods,
                "requantise coefficients, or decode and encode planes");
     app.add_flag("--progressive", options_.progressive, "for archives: smaller, slower to load");
-    app.add_flag("--no-optimize", no_optimize_, "standard Huffman tables: faster, larger");
+    app.add_flag("--no-optimize", no_optimize_,
+                 "no second look at what bits are worth: faster, larger");
     add_choice(app, "--strip", strip_, kStripChoices,
                "metadata to drop (ICC and orientation always stay)");
     app.add_option("--min-gain", min_gain_, "copy what would not get smaller by this share")
@@ -163,7 +165,7 @@ class RecompressTool final : public Tool {
     options.subsampling = kSubsamplings.at(subsampling_);
     options.method = kMethods.at(method_);
     options.strip_all = kStripChoices.at(strip_);
-    options.optimize = !no_optimize_;
+    options.optimize = options.rate_distortion = !no_optimize_;
     options.min_gain = parse_gain(min_gain_);
     options.validate();
     return std::make_unique<RecompressStage>(options);
