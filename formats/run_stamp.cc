@@ -251,18 +251,16 @@ void RunStamp::check_still_there() const {
 }
 
 void RunStamp::complete() {
-  if (!swept_) before_write();  // nothing was written, but what is there may be of other settings
   check_still_there();
   sync_outputs();
   AtomicFile file(stamp_path_, locked_temporary(stamp_path_), AtomicFile::Sharing::locked);
-  file.write(as_bytes(State{settings_, boot_, true, durable_}.to_text()));
+  file.write(as_bytes(State{settings_, boot_, swept_, durable_}.to_text()));
   file.commit(/*sync=*/true);
   unlink(partial_path_.c_str());
   partial_.reset();
 }
 
 void RunStamp::keep() {
-  if (!swept_) before_write();
   check_still_there();
   sync_outputs();
   write_partial();

@@ -103,7 +103,6 @@ class Pipeline {
 
   // The life of a thread beyond the first: works while it has a slot, then waits for another.
   void serve() {
-    const InterruptibleThread interruptible;
     Lock lock(mutex_);
     for (;;) {
       hired_.wait(lock, [&] { return granted_ > 0 || closing_; });

@@ -264,6 +264,7 @@ has_photos() { [ "$(find "$1" -name '*.jpg' 2>/dev/null | wc -l)" -ge 3 ]; }
 @test "originals are never overwritten" {
   cp -r "$PHOTOS" raw
   digest raw > before
+  find raw -name '*.jpg' -printf '%p %T@\n' | sort > times
   (cd raw && find . -name '*.jpg' > ../list)
   cd raw
   run prep-resize @../list -o . -f
@@ -273,6 +274,7 @@ has_photos() { [ "$(find "$1" -name '*.jpg' 2>/dev/null | wc -l)" -ge 3 ]; }
   [ "$status" -ne 0 ]
   cd ..
   diff before <(digest raw)
+  diff times <(find raw -name '*.jpg' -printf '%p %T@\n' | sort)
 }
 
 @test "another input of the same names and times is not taken for the first" {
