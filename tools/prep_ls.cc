@@ -90,7 +90,9 @@ class LsTool final : public Tool {
   }
   std::unique_ptr<Stage> make_stage() override { return std::make_unique<StatStage>(); }
   bool has_output() const override { return false; }
-  std::unique_ptr<Sink> make_sink() override { return std::make_unique<LineSink>(json_); }
+  std::unique_ptr<Sink> make_sink(const RunContext&) override {
+    return std::make_unique<LineSink>(json_);
+  }
 
  private:
   bool json_ = false;

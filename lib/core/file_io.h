@@ -59,6 +59,7 @@ class FileContent final : public Content {
   Bytes read(std::uint64_t offset, std::uint64_t length) const override;
   std::int64_t mtime_ns() const override { return prep::mtime_ns(status()); }
   bool is_file(const struct stat& other) const override;
+  std::optional<FileRange> range() const override { return FileRange{nullptr, path_, 0, 0}; }
   std::string origin() const override { return path_; }
 
  private:
@@ -83,6 +84,7 @@ class RangeContent final : public Content {
   std::uint64_t size() const override { return size_; }
   Bytes read(std::uint64_t offset, std::uint64_t length) const override;
   std::int64_t mtime_ns() const override { return mtime_ns_; }
+  std::optional<FileRange> range() const override { return FileRange{file_, "", offset_, size_}; }
   std::string origin() const override { return origin_; }
 
  private:

@@ -145,6 +145,8 @@ class Pipeline {
         stop(lock, [] { check_interrupt(); });
       } else if (can_write()) {
         write_oldest(lock);
+      } else if (can_assist()) {
+        assist(lock);
       } else if (can_read()) {
         read_and_process(lock);
       } else if (first || !slots_.shared()) {
@@ -157,6 +159,7 @@ class Pipeline {
 
   bool finished() const { return error_ || (source_ended_ && !reading_ && batches_.empty()); }
   bool can_write() const { return !writing_ && !batches_.empty() && batches_.front()->ready; }
+  bool can_assist() const { return !assisting_ && may_assist_; }
   bool can_read() const {
     return !reading_ && !source_ended_ &&
            (batches_.empty() ||
@@ -175,7 +178,7 @@ class Pipeline {
     changed_.notify_all();
   }
 
-  // --- the three things to do -------------------------------------------------------------------
+  // --- the four things to do --------------------------------------------------------------------
 
   void read_and_process(Lock& lock) {
     reading_ = true;
@@ -328,8 +331,26 @@ class Pipeline {
     samples_in_flight_ -= batch.items.size();
     bytes_in_flight_ -= batch.bytes;
     batches_.pop_front();
-    // Others may wait for room, for the role of the writer, or for the end.
+    may_assist_ = true;
+    // Others may wait for room, for the role of the writer, for what was put off, or for the end.
     changed_.notify_all();
+  }
+
+  void assist(Lock& lock) {
+    assisting_ = true;
+    may_assist_ = false;  // until more is written, or this finds that there is more to do
+    lock.unlock();
+    bool did = false;
+    std::exception_ptr error;
+    try {
+      did = sink_.assist();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    assisting_ = false;
+    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
+    may_assist_ = may_assist_ || did;
   }
 
   Source& source_;
@@ -350,6 +371,7 @@ class Pipeline {
   std::size_t samples_in_flight_ = 0;
   std::uint64_t bytes_in_flight_ = 0;
   bool reading_ = false, writing_ = false, source_ended_ = false, closing_ = false;
+  bool assisting_ = false, may_assist_ = false;
   std::exception_ptr error_;         // ends the run at once
   std::exception_ptr source_error_;  // ends it once all that was read is through
   std::vector<std::thread> threads_;

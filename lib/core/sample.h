@@ -16,6 +16,16 @@
 
 namespace prep {
 
+class Fd;
+
+// A range of a file that can be read again at any time.
+struct FileRange {
+  std::shared_ptr<const Fd> file;  // stays open; or, if null,
+  std::string path;                // is opened for each use, from its beginning to its end
+  std::uint64_t offset = 0;        // both 0 with `path`
+  std::uint64_t size = 0;
+};
+
 // Where a part's bytes come from. One thread at a time uses a Content.
 class Content {
  public:
@@ -34,6 +44,9 @@ class Content {
   virtual std::uint64_t resident_bytes() const { return 0; }
   // Whether reading it is reading this file, by device and inode.
   virtual bool is_file(const struct stat&) const { return false; }
+  // Where the bytes lie in a file, if they do: what can be kept instead of the content, for
+  // millions of samples. Cheap, asks nobody.
+  virtual std::optional<FileRange> range() const { return std::nullopt; }
   // For messages: "raw/n01/1.jpg", "x.tar: n01/1.jpg". Not escaped.
   virtual std::string origin() const = 0;
 };
@@ -66,6 +79,8 @@ struct Sample {
   // Set by a source that found something which cannot become a sound sample (an unreadable
   // directory, a name with ".."). The engine counts it as read and failed.
   std::optional<Error> fault;
+  // Which of several outputs it goes to, where the sink has more than one and a plan says so.
+  std::uint64_t destination = 0;
 };
 
 // The path that a part has in a container: key, or key + "." + part.

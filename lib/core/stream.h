@@ -77,6 +77,10 @@ class Sink {
   virtual void check(const Sample&) const {}
   // throws BadSample: this sample can't be written, the run goes on; Error: the run ends.
   virtual void put(const Sample& sample) = 0;
+  // Does a piece of work that the sink put off (hashing what it wrote, say), if there is any, and
+  // says whether it did. One thread at a time calls it, while another may be in put(); never after
+  // the last sample. throws Error: the run ends.
+  virtual bool assist() { return false; }
   // Makes the output final and durable. Called once, after the last put(). throws Error.
   virtual void commit() = 0;
   // Called instead of commit() when there were more bad samples than allowed: what is good by

@@ -166,31 +166,34 @@ class Run {
   }
 
   void process() {
-    std::vector<Spec> inputs;
-    for (const std::string& word : common_.inputs) inputs.push_back(parse_spec(word));
     stage_ = tool_.make_stage();
-    SourceOptions source_options;
-    if (tool_.has_output()) {
-      const Spec output = parse_spec(common_.output);
-      source_options.excluded = {output.path, common_.errors_path, common_.report_path};
-      // A dry run still asks the output what is up to date, so it is opened, but never written.
-      sink_ = containers_.open_sink(
-          output, {info_.name, settings_, task_, common_.force, common_.dry_run, inputs});
-    } else {
-      sink_ = tool_.make_sink();
-    }
-    source_ = containers_.open_source(inputs, source_options);
-    reporter_.expect(source_->expected_samples(), source_->expected_bytes());
     std::string warning;
     const auto slots = make_job_slots(common_.jobs, std::getenv("MAKEFLAGS"), &warning);
     if (!warning.empty()) reporter_.warn(warning);
+    const RunContext context = make_context(*slots);
+    sink_ = tool_.make_sink(context);
+    source_ = tool_.make_source(context);
+    reporter_.expect(source_->expected_samples(), source_->expected_bytes());
     PipelineOptions options;
-    options.task = task_;
+    if (tool_.shares_by_key()) options.task = task_;
     options.dry_run = common_.dry_run;
     run_pipeline(*source_, *stage_, *sink_, *slots, options, [&](const Outcome& outcome) {
       reporter_.consumed(source_->consumed_bytes());
       reporter_.add(outcome);
     });
+  }
+
+  RunContext make_context(JobSlots& slots) {
+    RunContext context{containers_, {}, {}, {}, {}, slots, reporter_};
+    for (const std::string& word : common_.inputs) context.inputs.push_back(parse_spec(word));
+    // A dry run still asks the output what is up to date, so it is opened, but never written.
+    context.sink_options = {info_.name,    settings_,       task_,
+                            common_.force, common_.dry_run, context.inputs};
+    if (!tool_.has_output()) return context;
+    context.output = parse_spec(common_.output);
+    context.source_options.excluded = {context.output.path, common_.errors_path,
+                                       common_.report_path};
+    return context;
   }
 
   // All samples went through: makes the output final, or not.
@@ -294,6 +297,14 @@ int report_error(const ToolInfo& info, int exit_code, std::string_view message) 
 }
 
 }  // namespace
+
+std::unique_ptr<Sink> Tool::make_sink(const RunContext& run) {
+  return run.containers.open_sink(run.output, run.sink_options);
+}
+
+std::unique_ptr<Source> Tool::make_source(const RunContext& run) {
+  return run.containers.open_source(run.inputs, run.source_options);
+}
 
 int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   open_standard_streams();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/core/jobs.h"
 #include "lib/core/key_hash.h"
 #include "lib/core/report.h"
 #include "lib/core/spec.h"
@@ -42,6 +43,17 @@ class Containers {
   virtual std::unique_ptr<Sink> open_sink(const Spec& output, const SinkOptions& options) const = 0;
 };
 
+// What a tool that makes its own source or sink may know of the run.
+struct RunContext {
+  const Containers& containers;
+  std::vector<Spec> inputs;
+  Spec output;  // empty without -o
+  SourceOptions source_options;
+  SinkOptions sink_options;
+  JobSlots& slots;
+  Reporter& reporter;
+};
+
 struct ToolInfo {
   std::string name;         // "prep-resize"
   std::string summary;      // one line
@@ -55,9 +67,15 @@ class Tool {
   virtual void add_options(CLI::App&) {}
   // Called once after parsing. throws Error usage where options do not go together.
   virtual std::unique_ptr<Stage> make_stage() = 0;
-  // A tool with another kind of output than samples makes its own sink, and has no -o.
+  // Whether there is an output of samples, and so the option -o.
   virtual bool has_output() const { return true; }
-  virtual std::unique_ptr<Sink> make_sink() { return nullptr; }
+  // Whether task I of N does its share of the samples by a hash of the key. A tool that shares the
+  // work in another way asks the context for the task.
+  virtual bool shares_by_key() const { return true; }
+  // The sink is made first, so that an output that can't be written is known before inputs are
+  // listed.
+  virtual std::unique_ptr<Sink> make_sink(const RunContext& run);
+  virtual std::unique_ptr<Source> make_source(const RunContext& run);
 };
 
 // Parses, runs, reports; returns the exit code (0 done, 1 failed, 2 usage, 3 bad samples).
