@@ -187,8 +187,13 @@ class Run {
     RunContext context{containers_, {}, {}, {}, {}, slots, reporter_};
     for (const std::string& word : common_.inputs) context.inputs.push_back(parse_spec(word));
     // A dry run still asks the output what is up to date, so it is opened, but never written.
-    context.sink_options = {info_.name,    settings_,       task_,
-                            common_.force, common_.dry_run, context.inputs};
+    context.sink_options = {info_.name,
+                            settings_,
+                            task_,
+                            common_.force,
+                            common_.dry_run,
+                            context.inputs,
+                            tool_.image_describer()};
     if (!tool_.has_output()) return context;
     context.output = parse_spec(common_.output);
     context.source_options.excluded = {context.output.path, common_.errors_path,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/core/image_shape.h"
 #include "lib/core/jobs.h"
 #include "lib/core/key_hash.h"
 #include "lib/core/report.h"
@@ -29,8 +30,9 @@ struct SinkOptions {
   std::string settings;  // all that decides the output's bytes, as one line of text
   Task task;
   bool force = false;
-  bool dry_run = false;      // nothing must be written
-  std::vector<Spec> inputs;  // so that an output can refuse to be one of them
+  bool dry_run = false;           // nothing must be written
+  std::vector<Spec> inputs;       // so that an output can refuse to be one of them
+  ImageDescriber describe_image;  // null where the tool knows no pictures
 };
 
 // The containers that a program knows; formats/registry.h has them all.
@@ -72,6 +74,8 @@ class Tool {
   // Whether task I of N does its share of the samples by a hash of the key. A tool that shares the
   // work in another way asks the context for the task.
   virtual bool shares_by_key() const { return true; }
+  // What containers with fields for pictures' sizes ask; a tool that knows pictures hands it in.
+  virtual ImageDescriber image_describer() const { return nullptr; }
   // The sink is made first, so that an output that can't be written is known before inputs are
   // listed.
   virtual std::unique_ptr<Sink> make_sink(const RunContext& run);
