@@ -11,9 +11,9 @@
 //             nanoseconds by the clock of the output's file system
 //   boot      the kernel's boot id; empty after a failed sync
 // An output carries its source's modification time, by which it counts as done. Before a run with
-// other settings writes its first, it therefore sets that time to 0 in all those that are there; one
-// that writes nothing touches nothing, and leaves `swept` false, so that nothing counts as done.
-// After a kill the page cache is still whole, so every renamed file is; after a crash of the
+// other settings writes its first, it therefore sets that time to 0 in all those that are there;
+// one that writes nothing touches nothing, and leaves `swept` false, so that nothing counts as
+// done. After a kill the page cache is still whole, so every renamed file is; after a crash of the
 // machine (another boot id) only what is older than `durable` counts, which is brought forward
 // every 30 seconds.
 #pragma once

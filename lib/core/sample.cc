@@ -6,9 +6,21 @@
 
 namespace prep {
 
+namespace {
+
+Bytes clipped(const Bytes& bytes, std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes.size());
+  return bytes.slice(begin, std::min<std::uint64_t>(length, bytes.size() - begin));
+}
+
+}  // namespace
+
 Bytes MemoryContent::read(std::uint64_t offset, std::uint64_t length) const {
-  const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes_.size());
-  return bytes_.slice(begin, std::min<std::uint64_t>(length, bytes_.size() - begin));
+  return clipped(bytes_, offset, length);
+}
+
+Bytes LiteralContent::read(std::uint64_t offset, std::uint64_t length) const {
+  return clipped(bytes_, offset, length);
 }
 
 std::string part_path(std::string_view key, std::string_view part) {

@@ -47,6 +47,9 @@ class Content {
   // Where the bytes lie in a file, if they do: what can be kept instead of the content, for
   // millions of samples. Cheap, asks nobody.
   virtual std::optional<FileRange> range() const { return std::nullopt; }
+  // Whether it is a few bytes that the source made up itself (a label from a table): they can be
+  // kept for millions of samples.
+  virtual bool is_literal() const { return false; }
   // For messages: "raw/n01/1.jpg", "x.tar: n01/1.jpg". Not escaped.
   virtual std::string origin() const = 0;
 };
@@ -60,6 +63,24 @@ class MemoryContent final : public Content {
   Bytes read(std::uint64_t offset, std::uint64_t length) const override;
   std::int64_t mtime_ns() const override { return mtime_ns_; }
   std::uint64_t resident_bytes() const override { return bytes_.size(); }
+  std::string origin() const override { return origin_; }
+
+ private:
+  Bytes bytes_;
+  std::string origin_;
+  std::int64_t mtime_ns_;
+};
+
+// A few bytes that a source or a tool made up: a label, a caption from a table.
+class LiteralContent final : public Content {
+ public:
+  LiteralContent(std::string text, std::string origin, std::int64_t mtime_ns = 0)
+      : bytes_(Bytes::take(std::move(text))), origin_(std::move(origin)), mtime_ns_(mtime_ns) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Bytes read(std::uint64_t offset, std::uint64_t length) const override;
+  std::int64_t mtime_ns() const override { return mtime_ns_; }
+  std::uint64_t resident_bytes() const override { return bytes_.size(); }
+  bool is_literal() const override { return true; }
   std::string origin() const override { return origin_; }
 
  private:
