@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "formats/registry.h"
 #include "lib/core/tool.h"
+#include "lib/image/image_shape.h"
 #include "lib/image/jpeg_info.h"
 #include "lib/image/planar_jpeg.h"
 #include "lib/image/recompress.h"
@@ -24,8 +24,9 @@ namespace {
 using image::RecompressOptions;
 using image::RecompressResult;
 
-// One image in so many is decoded before and after, to say what a loader gains.
-constexpr std::uint64_t kTimedShare = 64;
+// Some images are decoded before and after, to say what a loader gains: one in so many, and ever
+// fewer, since a mean needs no more of a large data set than a few hundred.
+constexpr std::uint64_t kTimedGap = 64, kTimedGrowth = 32;
 
 std::int64_t thread_cpu_ns() {
   timespec t{};
@@ -77,12 +78,20 @@ class RecompressStage final : public PictureStage {
     for (std::string& warning : result.warnings) notes.warn(std::move(warning));
     const bool is_new = result.kind == RecompressResult::Kind::recompressed;
     notes.counts.push_back(is_new ? "JPEGs recompressed" : "JPEGs copied: " + result.reason);
-    count(result, is_new && recompressed_++ % kTimedShare == 0 ? input : Bytes());
+    count(result, is_new && is_next_timed() ? input : Bytes());
     part.content = std::make_shared<MemoryContent>(std::move(result.data), part.content->origin(),
                                                    part.content->mtime_ns());
   }
 
  private:
+  // Counts one more result, and says whether its decoding is to be timed.
+  bool is_next_timed() const {
+    std::lock_guard lock(mutex_);
+    if (recompressed_++ < next_timed_) return false;
+    next_timed_ += kTimedGap + next_timed_ / kTimedGrowth;
+    return true;
+  }
+
   // `timed` is the source of a result whose decoding is to be timed, or empty.
   void count(const RecompressResult& result, const Bytes& timed) const {
     const bool is_timed = !timed.empty();
@@ -97,8 +106,8 @@ class RecompressStage final : public PictureStage {
   }
 
   const RecompressOptions options_;
-  mutable std::atomic<std::uint64_t> recompressed_ = 0;
   mutable std::mutex mutex_;
+  mutable std::uint64_t recompressed_ = 0, next_timed_ = 0;
   mutable Tally qualities_;
   mutable std::uint64_t metadata_dropped_ = 0, timed_ = 0, before_ns_ = 0, after_ns_ = 0;
 };
@@ -149,6 +158,8 @@ class RecompressTool final : public Tool {
     app.add_flag("--progressive", options_.progressive, "for archives: smaller, slower to load");
     app.add_flag("--no-optimize", no_optimize_,
                  "no second look at what bits are worth: faster, larger");
+    app.add_flag("--no-trellis", no_trellis_,
+                 "keep coefficients that cost more than they are worth");
     add_choice(app, "--strip", strip_, kStripChoices,
                "metadata to drop (ICC and orientation always stay)");
     app.add_option("--min-gain", min_gain_, "copy what would not get smaller by this share")
@@ -165,16 +176,19 @@ class RecompressTool final : public Tool {
     options.subsampling = kSubsamplings.at(subsampling_);
     options.method = kMethods.at(method_);
     options.strip_all = kStripChoices.at(strip_);
-    options.optimize = options.rate_distortion = !no_optimize_;
+    options.optimize = !no_optimize_;
+    options.rate_distortion = !no_optimize_ && !no_trellis_;
     options.min_gain = parse_gain(min_gain_);
     options.validate();
     return std::make_unique<RecompressStage>(options);
   }
 
+  ImageDescriber image_describer() const override { return image::describe_image; }
+
  private:
   RecompressOptions options_;
   std::string subsampling_ = "420", method_ = "auto", strip_ = "all", min_gain_ = "5%";
-  bool no_optimize_ = false;
+  bool no_optimize_ = false, no_trellis_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "formats/registry.h"
 #include "lib/core/tool.h"
+#include "lib/image/image_shape.h"
 #include "lib/image/resize.h"
 #include "tools/picture_options.h"
 #include "tools/picture_stage.h"
@@ -178,6 +179,8 @@ class ResizeTool final : public Tool {
     options.validate();
     return std::make_unique<ResizeStage>(options, nearest_);
   }
+
+  ImageDescriber image_describer() const override { return image::describe_image; }
 
  private:
   image::ResizeOptions options_;

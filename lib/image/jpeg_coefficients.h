@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/core/bytes.h"
+#include "lib/image/baseline_decoder.h"
 #include "lib/image/baseline_encoder.h"
 #include "lib/image/dct_requantize.h"
 #include "lib/image/jpeg_info.h"
@@ -26,16 +27,24 @@ struct CoefficientPlane {
 // sample that is not lossless can be read, whatever its colours.
 class JpegCoefficients {
  public:
-  // Appends what libjpeg warned about and recovered from to `warnings`.
+  // Appends what libjpeg warned about and recovered from to `warnings`. The decoder is for ordinary
+  // files, and may hold the coefficients; without it libjpeg reads them all, to the same result.
   // throws Error truncated or corrupt where data is missing or in no code.
-  JpegCoefficients(const Bytes& data, const JpegInfo& info, std::vector<std::string>& warnings);
+  JpegCoefficients(const Bytes& data, const JpegInfo& info, BaselineDecoder* decoder,
+                   std::vector<std::string>& warnings);
   ~JpegCoefficients();
 
   const std::vector<CoefficientPlane>& planes() const { return planes_; }
+  // Whether the decoder for ordinary files has read them.
+  bool ordinary() const { return ordinary_; }
 
  private:
-  std::unique_ptr<LibjpegDecoder> decoder_;
+  bool decode_ordinary(const Bytes& data, const JpegInfo& info, BaselineDecoder& decoder);
+  void decode_any(const Bytes& data, const JpegInfo& info, std::vector<std::string>& warnings);
+
+  std::unique_ptr<LibjpegDecoder> libjpeg_;
   std::vector<CoefficientPlane> planes_;
+  bool ordinary_ = false;
 };
 
 // A whole progressive file with the frame's tables and factors, not the planes' own. `metadata`:

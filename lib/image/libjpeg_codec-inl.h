@@ -48,6 +48,10 @@ class LibjpegDecoder {
   // Whether bytes came where a marker should: they may be a harmless extra, or what was left over
   // when damaged data was misread.
   bool met_stray_bytes() const { return stray_bytes_; }
+  // Whether add_warnings() would have something to say.
+  bool has_warnings() const {
+    return hit_marker_ || source_ended_ || resynced_ || stray_bytes_ || other_[0] != '\0';
+  }
 
   // The header, which has to say what the caller based its limits on.
   void read_header(const JpegInfo& info);

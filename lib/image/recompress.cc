@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kKeptMemory = std::size_t{64} << 20;
 constexpr int kScansOfOurs = 10;   // at most, of libjpeg's simple progression
 constexpr int kLargestStep = 255;  // of a baseline JPEG
+constexpr int kBestQuality = 100;  // steps of 1, so that the source's own stay
 
 // Why a JPEG can't even be read; empty if it can.
 std::string unreadable(const JpegInfo& info) {
@@ -143,13 +144,17 @@ class Recompressor::Worker {
   std::string obstacle(const Job& job) const;
   bool at_target(const Job& job) const;
   bool gains_enough(const Job& job, const Bytes& data) const;
+  std::optional<Encoded> encode_to_target(const Job& job, std::string& reason);
+  Encoded mend(const Job& job, std::optional<Encoded> encoded);
   std::optional<Encoded> encode_to_ssim(const Job& job);
   Bytes encode(const Job& job, int quality);
   Bytes encode_coefficients(const Job& job, int quality);
+  Bytes transcode_job(const Job& job, const TranscodeOptions& options);
   Bytes encode_pixels(const Job& job, int quality);
   Plane resample_chroma(const Planes& planes, std::size_t i, int step);
 
   RecompressOptions options_;
+  BaselineDecoder decoder_;
   TranscodeScratch transcode_;
   PlanarScratch reference_, source_, result_;
   ResampleScratch resample_;
@@ -162,10 +167,6 @@ RecompressResult Recompressor::Worker::recompress(const Bytes& input) {
   if (input.empty()) fail(Code::empty, "the file is empty");
   RecompressResult result;
   result.data = input;
-  if (!is_jpeg(input.view())) {
-    result.kind = RecompressResult::Kind::not_a_jpeg;
-    return result;
-  }
   const JpegInfo info = read_jpeg_info(input, options_.max_scans);
   if (std::int64_t{info.width} * info.height > options_.max_pixels) {
     fail(Code::limit, "{} x {} pixels are more than the limit of {}", info.width, info.height,
@@ -187,7 +188,7 @@ RecompressResult Recompressor::Worker::recompress(const Bytes& input) {
 void Recompressor::Worker::treat(const Bytes& input, const JpegInfo& info,
                                  RecompressResult& result) {
   const std::size_t sound = result.warnings.size();
-  const JpegCoefficients coefficients(input, info, result.warnings);
+  const JpegCoefficients coefficients(input, info, &decoder_, result.warnings);
   const bool mended = result.warnings.size() > sound;
   result.reason = untreated(info);
   if (!result.reason.empty()) return;
@@ -197,23 +198,17 @@ void Recompressor::Worker::treat(const Bytes& input, const JpegInfo& info,
   job.metadata = options_.strip_all ? essential_metadata(info, input.size())
                                     : all_metadata(info, input.size());
   result.reason = obstacle(job);
-  if (result.reason.empty() && !mended && at_target(job)) {
-    result.reason = "at or below the target quality already";
+  if (!result.reason.empty()) return;
+  std::optional<Encoded> encoded = encode_to_target(job, result.reason);
+  if (!result.reason.empty() && mended) {
+    encoded = mend(job, std::move(encoded));
+    result.reason.clear();
   }
   if (!result.reason.empty()) return;
-  std::optional<Encoded> encoded = options_.target_ssim
-                                       ? encode_to_ssim(job)
-                                       : Encoded{encode(job, options_.quality), options_.quality};
-  if (!encoded) {
-    result.reason = "no lower quality has the wanted SSIM";
-  } else if (!mended && !gains_enough(job, encoded->data)) {
-    result.reason = fmt::format("not {:g} % smaller", options_.min_gain * 100);
-  } else {
-    result.data = std::move(encoded->data);
-    result.quality = result.source_quality > 0 ? std::min(result.source_quality, encoded->quality)
-                                               : encoded->quality;
-    result.metadata_dropped = job.metadata.dropped;
-  }
+  result.data = std::move(encoded->data);
+  result.quality = result.source_quality > 0 ? std::min(result.source_quality, encoded->quality)
+                                             : encoded->quality;
+  result.metadata_dropped = job.metadata.dropped;
 }
 
 // Chroma to more resolution than it has, or Cb and Cr to the same.
@@ -251,6 +246,38 @@ bool Recompressor::Worker::gains_enough(const Job& job, const Bytes& data) const
 
 // ---- Encoding
 
+// With the reason, if there is one, why the source is better left as it is.
+std::optional<Recompressor::Worker::Encoded> Recompressor::Worker::encode_to_target(
+    const Job& job, std::string& reason) {
+  if (at_target(job)) {
+    reason = "at or below the target quality already";
+    return std::nullopt;
+  }
+  std::optional<Encoded> encoded = options_.target_ssim
+                                       ? encode_to_ssim(job)
+                                       : Encoded{encode(job, options_.quality), options_.quality};
+  if (!encoded) {
+    reason = "no lower quality has the wanted SSIM";
+  } else if (!gains_enough(job, encoded->data)) {
+    reason = fmt::format("not {:g} % smaller", options_.min_gain * 100);
+  }
+  return encoded;
+}
+
+// A damaged file can't be left as it is. Where nothing could be gained its coefficients stay; where
+// too little was gained the target is reached all the same, so that a second run has nothing to do,
+// but not by blowing chroma up.
+Recompressor::Worker::Encoded Recompressor::Worker::mend(const Job& job,
+                                                         std::optional<Encoded> encoded) {
+  if (encoded && options_.subsampling != Subsampling::s444) return *std::move(encoded);
+  const int quality = encoded ? encoded->quality : kBestQuality;
+  if (!job.ratio.regular) return {encode_pixels(job, quality), quality};
+  TranscodeOptions options;
+  options.steps = output_steps(job.planes, quality);
+  options.progressive = options_.progressive;
+  return {transcode_job(job, options), quality};
+}
+
 // The size of a JPEG and its SSIM grow with the quality, near enough for a binary search.
 std::optional<Recompressor::Worker::Encoded> Recompressor::Worker::encode_to_ssim(const Job& job) {
   std::vector<std::string> known_warnings;
@@ -287,6 +314,10 @@ Bytes Recompressor::Worker::encode_coefficients(const Job& job, int quality) {
   options.progressive = options_.progressive;
   options.optimize = options_.optimize;
   options.rate_distortion = options_.rate_distortion;
+  return transcode_job(job, options);
+}
+
+Bytes Recompressor::Worker::transcode_job(const Job& job, const TranscodeOptions& options) {
   return transcode(job.planes, job.info.width, job.info.height, options, job.metadata.segments,
                    transcode_);
 }
@@ -324,6 +355,7 @@ Plane Recompressor::Worker::resample_chroma(const Planes& planes, std::size_t i,
 }
 
 void Recompressor::Worker::trim() {
+  decoder_.trim(kKeptMemory);
   if (transcode_.memory() > kKeptMemory) transcode_ = {};
   for (PlanarScratch* scratch : {&reference_, &source_, &result_}) {
     for (PlaneBuffer& buffer : scratch->planes) buffer.trim(kKeptMemory);

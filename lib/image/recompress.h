@@ -40,7 +40,6 @@ struct RecompressResult {
   enum class Kind {
     recompressed,  // `data` is new
     copied,        // `data` is the input, byte for byte; `reason` says why
-    not_a_jpeg,    // goes through untouched
   } kind = Kind::recompressed;
   Bytes data;
   std::string reason;  // "at or below the target quality already", "not 5 % smaller", "CMYK", …

@@ -56,7 +56,8 @@ class Transcoder {
   Transcoder(const std::vector<CoefficientPlane>& planes, int width, int height,
              const TranscodeOptions& options, TranscodeScratch& scratch);
 
-  Bytes baseline(ByteView metadata);
+  template <typename Stream>
+  Bytes baseline(Stream& stream, ByteView metadata);
   Bytes progressive(ByteView metadata);
 
  private:
@@ -68,7 +69,8 @@ class Transcoder {
   void make_row(std::size_t index, int row, int slot);
   void optimize_row(const Component& component, const DctBlock* values, DctBlock* levels,
                     std::uint64_t* nonzero) const;
-  void add_mcu(std::size_t index, int mcu_x, int mcu_y);
+  template <typename Stream>
+  void add_mcu(Stream& stream, std::size_t index, int mcu_x, int mcu_y) const;
 
   const TranscodeOptions& options_;
   TranscodeScratch& scratch_;
@@ -189,7 +191,8 @@ void Transcoder::make_row(std::size_t index, int row, int slot) {
   optimize_row(component, values, levels, nonzero);
 }
 
-void Transcoder::add_mcu(std::size_t index, int mcu_x, int mcu_y) {
+template <typename Stream>
+void Transcoder::add_mcu(Stream& stream, std::size_t index, int mcu_x, int mcu_y) const {
   const Component& component = components_[index];
   const FrameComponent& factors = frame_.components[index];
   TranscodeScratch::Rows& rows = scratch_.rows[index];
@@ -197,24 +200,25 @@ void Transcoder::add_mcu(std::size_t index, int mcu_x, int mcu_y) {
     for (int h = 0; h < factors.h; ++h) {
       const int x = mcu_x * factors.h + h, y = mcu_y * factors.v + v;
       if (x >= component.across || y >= component.down) {
-        scratch_.tokens.add_padding(static_cast<int>(index));
+        stream.add_padding(static_cast<int>(index));
         continue;
       }
       const int at = v * component.across + x;
-      scratch_.tokens.add(static_cast<int>(index), blocks(rows.levels)[at],
-                          rows.nonzero[static_cast<std::size_t>(at)]);
+      stream.add(static_cast<int>(index), blocks(rows.levels)[at],
+                 rows.nonzero[static_cast<std::size_t>(at)]);
     }
   }
 }
 
-Bytes Transcoder::baseline(ByteView metadata) {
+template <typename Stream>
+Bytes Transcoder::baseline(Stream& stream, ByteView metadata) {
   const FrameComponent& luma = frame_.components[0];
   const int mcus_across = (components_[0].across + luma.h - 1) / luma.h;
   const int mcus_down = (components_[0].down + luma.v - 1) / luma.v;
   const std::size_t blocks_in_row =
       static_cast<std::size_t>(mcus_across) *
       static_cast<std::size_t>(luma.h * luma.v + (components_.size() > 1 ? 2 : 0));
-  scratch_.tokens.clear();
+  stream.clear();
   for (int mcu_y = 0; mcu_y < mcus_down; ++mcu_y) {
     for (std::size_t i = 0; i < components_.size(); ++i) {
       const int v = frame_.components[i].v;
@@ -222,12 +226,12 @@ Bytes Transcoder::baseline(ByteView metadata) {
         make_row(i, mcu_y * v + slot, slot);
       }
     }
-    scratch_.tokens.reserve(blocks_in_row);
+    stream.reserve(blocks_in_row);
     for (int mcu_x = 0; mcu_x < mcus_across; ++mcu_x) {
-      for (std::size_t i = 0; i < components_.size(); ++i) add_mcu(i, mcu_x, mcu_y);
+      for (std::size_t i = 0; i < components_.size(); ++i) add_mcu(stream, i, mcu_x, mcu_y);
     }
   }
-  return write_baseline(frame_, metadata, scratch_.tokens, options_.optimize);
+  return write_baseline(frame_, metadata, stream);
 }
 
 Bytes Transcoder::progressive(ByteView metadata) {
@@ -256,7 +260,9 @@ Bytes Transcoder::progressive(ByteView metadata) {
 Bytes transcode(const std::vector<CoefficientPlane>& planes, int width, int height,
                 const TranscodeOptions& options, ByteView metadata, TranscodeScratch& scratch) {
   Transcoder transcoder(planes, width, height, options, scratch);
-  return options.progressive ? transcoder.progressive(metadata) : transcoder.baseline(metadata);
+  if (options.progressive) return transcoder.progressive(metadata);
+  return options.optimize ? transcoder.baseline(scratch.tokens, metadata)
+                          : transcoder.baseline(scratch.codes, metadata);
 }
 
 }  // namespace prep::image

@@ -1,6 +1,7 @@
 // A JPEG's coefficients to a JPEG with other tables and less chroma, without going through pixels.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +33,10 @@ struct TranscodeScratch {
   std::array<std::vector<std::int16_t>, 2> source;  // block rows that are to be halved
   std::vector<std::int16_t> halved;
   TokenStream tokens;
+  CodeStream codes;
 
   // In bytes, but for what grows only with the picture's width.
-  std::size_t memory() const { return tokens.memory(); }
+  std::size_t memory() const { return std::max(tokens.memory(), codes.memory()); }
 };
 
 // `planes`: grey, or Y, Cb, Cr with luma's factors once or twice chroma's, which are both the same.

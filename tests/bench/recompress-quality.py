@@ -21,7 +21,13 @@ import numpy as np
 from corpus import estimated_quality, subsampling_of
 from PIL import Image
 
-SUBSAMPLINGS = ("420", "keep")
+# What is measured of ours, with and without the rate-distortion choice.
+VARIANTS = {
+    "420": ["--subsampling", "420"],
+    "420, no trellis": ["--subsampling", "420", "--no-trellis"],
+    "keep": ["--subsampling", "keep"],
+    "keep, no trellis": ["--subsampling", "keep", "--no-trellis"],
+}
 # Ours are smaller than the encoder's at the same quality, so more of them above.
 OFFSETS = (-3, 0, 3, 6, 9)
 METRICS = ("psnr_luma", "psnr_rgb")
@@ -34,18 +40,18 @@ def our_qualities(targets):
 
 
 def run_ours(build, source, scratch, qualities):
-    """{(subsampling, quality): folder}"""
+    """{(variant, quality): folder}"""
     path, folders = harness.tool(build, "prep-recompress"), {}
-    for subsampling in SUBSAMPLINGS:
+    for variant, options in VARIANTS.items():
         for quality in qualities:
-            harness.show_progress("prep-recompress %s -q %d" % (subsampling, quality))
-            command = [path, "{input}", "-o", "{output}", "-q", str(quality), "--subsampling",
-                       subsampling, "--min-gain", "0"]
-            folder = os.path.join(scratch, "%s-%d" % (subsampling, quality))
+            harness.show_progress("prep-recompress %s -q %d" % (variant, quality))
+            command = [path, "{input}", "-o", "{output}", "-q", str(quality), *options,
+                       "--min-gain", "0"]
+            folder = os.path.join(scratch, "%s-%d" % (variant, quality))
             os.makedirs(folder)
             harness.run_program(harness.Program("prep-recompress", "", command, harness.cores()),
                                 source, folder)
-            folders[subsampling, quality] = folder
+            folders[variant, quality] = folder
     return folders
 
 
@@ -89,11 +95,11 @@ def rises(points):
     return values == sorted(values)
 
 
-def our_points(name, source, reference, folders, subsampling):
+def our_points(name, source, reference, folders, variant):
     """(points by quality, the output's subsampling); none where the source was copied."""
     points, written = {}, None
     for (kind, quality), folder in folders.items():
-        if kind != subsampling:
+        if kind != variant:
             continue
         data = read(os.path.join(folder, name))
         if data != source:
@@ -115,14 +121,14 @@ def compare_at(target, points, theirs):
 
 
 def measure_file(name, corpus, folders, targets):
-    """[(subsampling, target, row or why there is none)]"""
+    """[(variant, target, row or why there is none)]"""
     source = read(os.path.join(corpus.folder, name))
     with Image.open(io.BytesIO(source)) as image:
         quality = estimated_quality(image)
     reference, _ = decode(source)
     results = []
-    for subsampling in SUBSAMPLINGS:
-        points, written = our_points(name, source, reference, folders, subsampling)
+    for variant in VARIANTS:
+        points, written = our_points(name, source, reference, folders, variant)
         for target in targets:
             if quality <= target + MARGIN:
                 row = "quality at most %d above" % MARGIN
@@ -133,7 +139,7 @@ def measure_file(name, corpus, folders, targets):
             else:
                 row = compare_at(target, points,
                                  measure(encode(source, target, written), reference))
-            results.append((subsampling, target, row))
+            results.append((variant, target, row))
     return {"file": corpus.names[name], "source_quality": quality, "results": results}
 
 
@@ -173,20 +179,20 @@ def summarize_rows(rows):
 
 def summarize(files, targets):
     summary = []
-    for subsampling in SUBSAMPLINGS:
+    for variant in VARIANTS:
         for target in targets:
             found = [(file["file"], row) for file in files for kind, at, row in file["results"]
-                     if (kind, at) == (subsampling, target)]
+                     if (kind, at) == (variant, target)]
             rows = [(name, row) for name, row in found if isinstance(row, dict)]
             left_out = collections.Counter(row for _, row in found if isinstance(row, str))
-            summary.append({"subsampling": subsampling, "quality": target,
+            summary.append({"variant": variant, "quality": target,
                             "left_out": dict(left_out),
                             **(summarize_rows(rows) if rows else {"files": 0})})
     return summary
 
 
 def table_row(row):
-    cells = [row["subsampling"], str(row["quality"]), str(row["files"])]
+    cells = [row["variant"], str(row["quality"]), str(row["files"])]
     if row["files"] == 0:
         return cells + ["-"] * 9
     luma, rgb = row["psnr_luma"], row["psnr_rgb"]
@@ -204,14 +210,14 @@ def table_row(row):
 def print_report(corpus, summary):
     print(corpus.describe() + "; PSNR in dB, ours less that of decoding and encoding\n")
     print(harness.markdown_table(
-        ("subsampling", "quality", "files", "size, same quality", "luma, same quality",
+        ("ours", "quality", "files", "size, same quality", "luma, same quality",
          "RGB, same quality", "luma, equal size", "RGB, equal size", "luma not worse",
          "steadily rising", "luma of those", "RGB of those"),
         [table_row(row) for row in summary]))
     print()
     for row in summary:
         for reason, count in sorted(row["left_out"].items()):
-            print("left out, %s at %d: %d %s" % (row["subsampling"], row["quality"], count,
+            print("left out, %s at %d: %d %s" % (row["variant"], row["quality"], count,
                                                  reason))
 
 

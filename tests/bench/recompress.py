@@ -33,6 +33,7 @@ def peers():
                                peer_command("jpegoptim_recompress.sh"))
     yield harness.command_peer("mogrify", "mogrify", "imagemagick",
                                peer_command("mogrify_recompress.sh"))
+    yield harness.node_peer("sharp", "sharp", peer_command("sharp_recompress.js"))
     # Lossless: what reading and writing the coefficients costs, a process a file.
     yield harness.command_peer("jpegtran -optimize (lossless)", "jpegtran", "libjpeg-turbo-progs",
                                harness.peer_command("jpegtran_optimize.sh"), "-version")

@@ -24,6 +24,20 @@ for path in sys.argv[1:]:
   [ -z "$(find out -name '*.jpg' -exec djpeg -outfile /dev/null {} \; 2>&1)" ]
 }
 
+@test "OpenCV decodes every output without a warning" {
+  python3 -c 'import cv2' || skip "python3-opencv is not installed"
+  prep-recompress --quiet "$PHOTOS" -o plain
+  prep-recompress --quiet "$PHOTOS" -o fast --no-optimize --subsampling keep
+  prep-recompress --quiet "$PHOTOS" -o progressive --progressive
+  run_apart python3 -c 'import glob, cv2
+paths = [path for kind in ("plain", "fast", "progressive")
+         for path in glob.glob(kind + "/**/*.jpg", recursive=True)]
+assert len(paths) == 120, len(paths)
+assert all(cv2.imread(path) is not None for path in paths)'
+  [ "$status" -eq 0 ]
+  [ -z "$stderr" ]  # where its libjpeg warns
+}
+
 @test "a second run over its own output changes nothing and says so" {
   prep-recompress --quiet "$PHOTOS" -o once
   run prep-recompress once -o twice

@@ -355,11 +355,8 @@ TEST_CASE("Cb and Cr of different resolution go by pixels, or stay") {
   CHECK(run(endless, options).reason == "unusual chroma subsampling");
 }
 
-TEST_CASE("No JPEG goes through, an empty file does not") {
-  const Buffer text{'c', 'a', 't'};
-  const RecompressResult result = run(text);
-  CHECK(result.kind == Kind::not_a_jpeg);
-  CHECK(buffer(result.data) == text);
+TEST_CASE("What is no JPEG, or nothing, is an error") {
+  CHECK(failure({'c', 'a', 't'}) == Code::corrupt);
   CHECK(failure({}) == Code::empty);
 }
 
@@ -382,6 +379,39 @@ TEST_CASE("A file without an end is mended, though it is at the target") {
   CHECK(result.kind == Kind::recompressed);
   CHECK(result.warnings == std::vector<std::string>{"the end marker is missing"});
   CHECK(test::read_jpeg(result.data.view()).samples == before.samples);
+}
+
+TEST_CASE("Mending makes nothing larger but for the end marker, and is done once") {
+  for (const int quality : {50, 72}) {
+    Buffer source = jpeg(photo(90, 70), quality, k420);
+    const Image before = test::read_jpeg(source);
+    source.resize(source.size() - 2);
+    for (const auto subsampling : {Subsampling::s420, Subsampling::keep, Subsampling::s444}) {
+      RecompressOptions options;
+      options.subsampling = subsampling;
+      options.optimize = options.rate_distortion = false;
+      options.min_gain = 0.9;
+      const RecompressResult result = run(source, options);
+      CHECK(result.kind == Kind::recompressed);
+      CHECK(result.quality == std::min(quality, 70));
+      CHECK(result.data.size() <= source.size() + 2);
+      CHECK(test::jpeg_facts(result.data.view()).sampling == k420);
+      const Image after = test::read_jpeg(result.data.view());
+      if (quality == 50) CHECK(after.samples == before.samples);
+      CHECK(run(buffer(result.data), options).reason == "at or below the target quality already");
+    }
+  }
+}
+
+TEST_CASE("A file without an end is mended, though no lower quality has the wanted SSIM") {
+  Buffer source = jpeg(photo(90, 70), 50, k420);
+  source.resize(source.size() - 2);
+  RecompressOptions options;
+  options.target_ssim = 1;
+  options.method = Method::pixel;
+  const RecompressResult result = run(source, options);
+  CHECK(result.kind == Kind::recompressed);
+  CHECK(info_of(result.data).ends);
 }
 
 TEST_CASE("Limits") {

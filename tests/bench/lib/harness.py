@@ -223,7 +223,7 @@ def version_of(program, option="--version"):
 
 def peer_command(script, *words):
     """One of the scripts in peers, from folder to folder."""
-    interpreter = sys.executable if script.endswith(".py") else "bash"
+    interpreter = {".py": sys.executable, ".js": "node"}.get(os.path.splitext(script)[1], "bash")
     return [interpreter, os.path.join(PEERS, script), "{input}", "{output}", *map(str, words)]
 
 
@@ -231,6 +231,18 @@ def python_peer(name, module, package, command):
     """A program of /usr/bin/python3 that needs the module; on the last core."""
     version = python_version_of(module)
     return Program(name, version, command, cores()[-1:]) if version else Missing(name, package)
+
+
+def node_peer(name, module, command):
+    """A program of node that needs the module, from NODE_PATH or node's own folders."""
+    package = "%s from npm, found through NODE_PATH" % module
+    if not shutil.which("node"):
+        return Missing(name, package)
+    code = "console.log(require('%s/package.json').version)" % module
+    result = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        return Missing(name, package)
+    return Program(name, result.stdout.strip(), command, cores()[-1:])
 
 
 def command_peer(name, executable, package, command, version_option="--version"):
