@@ -55,6 +55,15 @@ Compression detect_compression(ByteView head) {
   return Compression::none;
 }
 
+bool is_plain_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const Fd file = open_file(path, O_RDONLY);
+  std::uint8_t head[4];
+  const std::size_t size = pread_fully(file.get(), head, sizeof head, 0, path);
+  return detect_compression(ByteView(head).first(size)) == Compression::none;
+}
+
 Compression compression_for_name(std::string_view path) {
   const auto ends_with = [&](std::string_view ending) {
     const auto same = [](char a, char b) {

@@ -17,6 +17,8 @@ enum class Compression { none, gzip, zstd };
 
 // What the first bytes of a file say (4 are enough). Inputs are told by this, never by name.
 Compression detect_compression(ByteView head);
+// Whether a path names a regular file that is not compressed, whose bytes can be read in any order.
+bool is_plain_file(const std::string& path);
 // What an output of this name should be: ".gz" and ".tgz" gzip, ".zst" and ".tzst" zstd, in upper
 // or lower case.
 Compression compression_for_name(std::string_view path);

@@ -97,6 +97,7 @@ class DirectorySource final : public Source {
   }
 
   bool unique_keys() const override { return true; }
+  bool is_rereadable() const override { return true; }
   Tally left_out() const override { return left_out_; }
 
   bool next(Sample& sample) override {

@@ -18,21 +18,20 @@ constexpr std::size_t kMaxEntry = 64 << 10;
 constexpr std::size_t kBuffer = 256 << 10;
 static_assert(kBuffer > kMaxEntry);
 
-// Leading "../" steps: they say where the data lies, not what it is called.
-std::string_view without_parents(std::string_view path) {
+}  // namespace
+
+std::string key_path(std::string_view path) {
   for (;;) {
     if (path.starts_with("./")) {
       path.remove_prefix(2);
     } else if (path.starts_with("../")) {
       path.remove_prefix(3);
     } else {
-      return path;
+      return clean_path(path);
     }
     path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   }
 }
-
-}  // namespace
 
 ListSource::ListSource(const std::string& path, Separator separator)
     : ListSource(open_file(path, O_RDONLY), path, separator) {}
@@ -120,9 +119,7 @@ std::optional<Sample> ListSource::take(const std::string& entry) {
   }
   auto content = std::make_shared<FileContent>(entry);
   try {
-    const std::string_view path = without_parents(entry);
-    bool stripped_root = false;
-    const std::string clean = clean_path(path, &stripped_root);
+    const std::string clean = key_path(entry);
     if (is_hidden(clean)) {
       ++left_out_["hidden file"];
       return std::nullopt;

@@ -16,10 +16,14 @@
 
 namespace prep {
 
+// A path as somebody wrote it, as it stands in a key: without "./", a leading "/" or leading "../",
+// which say where the data lies, not what it is called. throws Error name as clean_path() does.
+std::string key_path(std::string_view path);
+
 // Reads the paths of files, one an entry, as they come; nothing grows with their number. The
-// entries are opaque bytes; a key is the path as written, without "./", a leading "/" or leading
-// "../". Paths that follow each other and share a key are one sample, so sort the list. Empty
-// entries and hidden files are left out. Whether a file exists shows when it is read.
+// entries are opaque bytes; keys are made of key_path(). Paths that follow each other and share a
+// key are one sample, so sort the list. Empty entries and hidden files are left out. Whether a file
+// exists shows when it is read.
 class ListSource final : public Source {
  public:
   enum class Separator { newline, nul };
@@ -31,6 +35,7 @@ class ListSource final : public Source {
 
   // throws Error usage for a NUL in a list of lines; limit for an entry over 64 KiB; io.
   bool next(Sample& sample) override;
+  bool is_rereadable() const override { return true; }
   Tally left_out() const override { return left_out_; }
   // Of the list, not of the files in it.
   std::uint64_t expected_bytes() const override { return expected_bytes_; }
@@ -63,6 +68,7 @@ class FilesSource final : public Source {
  public:
   explicit FilesSource(std::vector<std::string> paths) : paths_(std::move(paths)) {}
   bool next(Sample& sample) override;
+  bool is_rereadable() const override { return true; }
 
  private:
   std::vector<std::string> paths_;

@@ -45,21 +45,26 @@ struct RepeatedSample {
 
 struct Manifest {
   static constexpr int kVersion = 1;
+  std::string tool = "prep-pack";
   std::string tool_version;
-  nlohmann::ordered_json settings;   // of the options that decide the bytes
-  std::string listing;               // a digest of what was listed: names, sizes, times
-  Task task;                         // 0/1, or the share of a partial manifest
-  std::string container;             // "tar" or "tfrecord"
-  std::string compression;           // "none", "gzip" or "zstd"
-  nlohmann::ordered_json schema;     // the fields of a TFRecord's records, else null
-  std::vector<ShardRecord> shards;   // in order
-  std::vector<ExtraFile> files;      // in order
-  std::vector<ClassRecord> classes;  // by index
+  nlohmann::ordered_json settings;  // of the options that decide the bytes
+  std::string listing;              // a digest of what was listed: names, sizes, times
+  Task task;                        // 0/1, or the share of a partial manifest
+  std::string container;            // "tar" or "tfrecord"
+  std::string compression;          // "none", "gzip" or "zstd"
+  nlohmann::ordered_json schema;    // the fields of a TFRecord's records, else null
+  std::vector<ShardRecord> shards;
+  std::vector<ExtraFile> files;
+  std::vector<ClassRecord> classes;
   std::vector<std::string> dropped;  // keys, left out to make shards equal
   std::vector<RepeatedSample> repeated;
   std::uint64_t failed = 0;  // samples that could not be packed
 
-  // Keys and names that are not UTF-8 stand as JSON text with escapes (json_text).
+  // Puts shards and files into the order of their names (shard_name_less), classes by index, keys
+  // bytewise, none twice: the order in which they were found leaves no trace.
+  void sort();
+
+  // Keys and names that are not UTF-8 stand as JSON text with escapes (json_text). Sort before.
   std::string to_json() const;
   // Lines for `sha256sum -c`: the shards, then the other files.
   std::string sha256sums() const;
@@ -68,13 +73,16 @@ struct Manifest {
   static Manifest parse(std::string_view json, std::string_view name);
 };
 
+// Bytewise, but numbers by their value: x-9.tar, x-10.tar.
+bool shard_name_less(std::string_view a, std::string_view b);
+
 inline constexpr char kManifestName[] = "manifest.json";
 inline constexpr char kSumsName[] = "SHA256SUMS";
 
 // "manifest.3-of-8.json", the share of one task.
 std::string partial_manifest_name(const Task& task);
-// The whole from all parts, in any order. throws Error usage where they do not belong together
-// (other settings or listing) or one is missing or there twice: the message says which.
+// The whole from all parts, in any order; sorted. throws Error usage where they do not belong
+// together (other settings or listing) or one is missing or there twice: the message says which.
 Manifest merge_manifests(std::vector<Manifest> parts);
 
 }  // namespace prep

@@ -12,8 +12,10 @@
 #include "formats/compression.h"
 #include "formats/directory.h"
 #include "formats/list.h"
+#include "formats/table.h"
 #include "formats/tar.h"
 #include "formats/tar_header.h"
+#include "formats/tfrecord.h"
 #include "lib/core/file_io.h"
 
 namespace prep {
@@ -37,7 +39,8 @@ bool is_tar_name(std::string_view path) {
   return has_ending(path, {".tar", ".tar.gz", ".tgz", ".tar.zst"});
 }
 bool is_tfrecord_name(std::string_view path) {
-  return has_ending(path, {".tfrecord", ".tfrecords"}) ||
+  return has_ending(path, {".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz",
+                           ".tfrecord.zst", ".tfrecords.zst"}) ||
          path.find(".tfrecord-") != std::string_view::npos;
 }
 bool is_picture_name(std::string_view path) { return has_ending(path, {".jpg", ".jpeg", ".png"}); }
@@ -69,12 +72,32 @@ bool looks_like_tar(const std::string& path) {
   }
 }
 
-SpecKind kind_of_file(const std::string& path, const struct stat& st) {
+bool is_table(SpecKind kind) {
+  return kind == SpecKind::csv || kind == SpecKind::tsv || kind == SpecKind::jsonl;
+}
+
+SpecKind kind_of(TableFormat format) {
+  switch (format) {
+    case TableFormat::csv:
+      return SpecKind::csv;
+    case TableFormat::tsv:
+      return SpecKind::tsv;
+    case TableFormat::jsonl:
+      break;
+  }
+  return SpecKind::jsonl;
+}
+
+SpecKind kind_of_file(const std::string& path, const struct stat& st, bool tables) {
   if (S_ISDIR(st.st_mode)) return SpecKind::directory;
+  // Text has no first bytes to be told by: the name decides.
+  const auto table = table_format_for_name(path);
+  if (tables && table) return kind_of(*table);
   // A pipe (/dev/stdin, <(command)) can be read only once, so it is not looked into.
-  if (!S_ISREG(st.st_mode)) return SpecKind::tar;
+  if (!S_ISREG(st.st_mode)) return is_tfrecord_name(path) ? SpecKind::tfrecord : SpecKind::tar;
   if (is_tar_name(path) || looks_like_tar(path)) return SpecKind::tar;
-  return is_tfrecord_name(path) ? SpecKind::tfrecord : SpecKind::file;
+  const bool is_tfrecord = is_tfrecord_name(path) || looks_like_tfrecord(path);
+  return is_tfrecord ? SpecKind::tfrecord : SpecKind::file;
 }
 
 // --- inputs
@@ -93,12 +116,15 @@ Strings expand(const std::string& path) {
   return expand_braces(path);
 }
 
-// Takes the words apart. Tars, and files, that follow each other are one input each.
-std::vector<Input> resolve(const std::vector<Spec>& specs) {
+// Takes the words apart. Containers of a kind, or files, that follow each other are one input;
+// standard input ("tfrecord:-") is one by itself.
+std::vector<Input> resolve(const std::vector<Spec>& specs, bool tables) {
   std::vector<Input> inputs;
   const auto add = [&](SpecKind kind, const std::string& path) {
-    const bool joins = kind == SpecKind::tar || kind == SpecKind::file;
-    if (joins && !inputs.empty() && inputs.back().kind == kind) {
+    const bool joins = kind == SpecKind::tar || kind == SpecKind::tfrecord ||
+                       kind == SpecKind::file || is_table(kind);
+    if (joins && !inputs.empty() && inputs.back().kind == kind && path != "-" &&
+        inputs.back().paths[0] != "-") {
       inputs.back().paths.push_back(path);
     } else {
       inputs.push_back({kind, {path}});
@@ -106,13 +132,13 @@ std::vector<Input> resolve(const std::vector<Spec>& specs) {
   };
   for (const Spec& spec : specs) {
     const bool may_expand = spec.kind == SpecKind::automatic || spec.kind == SpecKind::tar ||
-                            spec.kind == SpecKind::tfrecord;
+                            spec.kind == SpecKind::tfrecord || is_table(spec.kind);
     for (const std::string& path : may_expand ? expand(spec.path) : Strings{spec.path}) {
       struct stat st {};
       SpecKind kind = spec.kind;
       if (kind == SpecKind::automatic) {
         if (!exists(path, &st)) fail_errno(errno, "open", path);
-        kind = kind_of_file(path, st);
+        kind = kind_of_file(path, st, tables);
       }
       add(kind, path);
     }
@@ -125,6 +151,11 @@ using SourcePtr = std::unique_ptr<Source>;
 SourcePtr open_list(const std::string& path, ListSource::Separator separator) {
   if (path != "-") return std::make_unique<ListSource>(path, separator);
   return std::make_unique<ListSource>(Fd(dup(STDIN_FILENO)), "standard input", separator);
+}
+
+SourcePtr open_tfrecords(const Strings& paths) {
+  if (paths[0] != "-") return std::make_unique<TfRecordSource>(paths);
+  return std::make_unique<TfRecordSource>(Fd(dup(STDIN_FILENO)), "standard input");
 }
 
 SourcePtr open_input(const Input& input, const SourceOptions& options) {
@@ -140,13 +171,20 @@ SourcePtr open_input(const Input& input, const SourceOptions& options) {
       return open_list(path, ListSource::Separator::newline);
     case SpecKind::list0:
       return open_list(path, ListSource::Separator::nul);
+    case SpecKind::csv:
+      return open_tables(input.paths, TableFormat::csv, options.table);
+    case SpecKind::tsv:
+      return open_tables(input.paths, TableFormat::tsv, options.table);
+    case SpecKind::jsonl:
+      return open_tables(input.paths, TableFormat::jsonl, options.table);
     case SpecKind::file:
       return std::make_unique<FilesSource>(input.paths);
     case SpecKind::tfrecord:
+      return open_tfrecords(input.paths);
     case SpecKind::automatic:
       break;
   }
-  fail(Code::unsupported, "{}: TFRecords cannot be read by this version", printable(path));
+  fail(Code::internal, "{}: an input of no kind", printable(path));
 }
 
 // Inputs one after another.
@@ -159,6 +197,10 @@ class ChainSource final : public Source {
       if (sources_[current_]->next(sample)) return true;
     }
     return false;
+  }
+  bool is_rereadable() const override {
+    return std::all_of(sources_.begin(), sources_.end(),
+                       [](const auto& source) { return source->is_rereadable(); });
   }
   Tally left_out() const override {
     Tally sum;
@@ -236,6 +278,17 @@ void refuse_input_as_output(const Spec& output, const std::vector<Spec>& inputs)
   }
 }
 
+std::unique_ptr<Sink> open_tfrecord_sink(const Spec& output, ExampleOptions options) {
+  if (output.path == "-") {
+    return std::make_unique<TfRecordSink>(Fd(dup(STDOUT_FILENO)), "standard output",
+                                          std::move(options));
+  }
+  if (is_shard_pattern(output.path)) {
+    fail(Code::usage, "{}: shards cannot be written by this version", printable(output.path));
+  }
+  return std::make_unique<TfRecordSink>(output.path, std::move(options));
+}
+
 class Registry final : public Containers {
  public:
   std::unique_ptr<Source> open_source(const std::vector<Spec>& specs,
@@ -245,7 +298,9 @@ class Registry final : public Containers {
       fail(Code::usage, "standard input can be read only once");
     }
     std::vector<SourcePtr> sources;
-    for (const Input& input : resolve(specs)) sources.push_back(open_input(input, options));
+    for (const Input& input : resolve(specs, options.tables)) {
+      sources.push_back(open_input(input, options));
+    }
     if (sources.size() == 1) return std::move(sources[0]);
     return std::make_unique<ChainSource>(std::move(sources));
   }
@@ -267,8 +322,7 @@ class Registry final : public Containers {
         }
         return std::make_unique<TarSink>(output.path);
       case SpecKind::tfrecord:
-        fail(Code::unsupported, "{}: TFRecords cannot be written by this version",
-             printable(output.path));
+        return open_tfrecord_sink(output, {{}, options.describe_image, nullptr});
       default:
         fail(Code::usage, "'{}' is not an output", printable(output.text));
     }

@@ -5,9 +5,9 @@
 //             joined by spaces; the offset is of the first data byte. SHARD without .tar + ".idx".
 //   tfrecord  DALI, tfrecord2idx: a line a record: "offset size\n". SHARD + ".idx".
 //   energon   Megatron Energon: little-endian u64, the offset of each sample's first header, and
-//   the
-//             end of the last member. SHARD + ".idx" ("train-000000.tar.idx").
-//   wids      WebDataset's wids: one JSON over all shards; there is nothing a shard (but its MD5).
+//             the end of the last member. SHARD + ".idx" ("train-000000.tar.idx").
+//   wids      WebDataset's wids: one JSON over all shards (formats/dataset_index.h); there is
+//             nothing for a shard but its MD5.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,15 @@ struct PlacedSample {
   std::vector<Part> parts;           // none for a TFRecord
 };
 
+// Before a member of this path is written. throws Error name where the index could not say it
+// (white space, for DALI).
+void check_indexable(IndexKind kind, std::string_view path);
+
 // Gathers one shard's index.
 class ShardIndex {
  public:
   virtual ~ShardIndex() = default;
-  // throws BadSample where the format cannot say it (white space in a name, for DALI).
+  // throws Error as check_indexable().
   virtual void add(const PlacedSample& sample) = 0;
   // The file's content.
   virtual std::string finish() const = 0;

@@ -15,9 +15,8 @@
 namespace prep {
 namespace {
 
-// How much of one sample's data is held in memory; also what a sink reads ahead of one sample.
+// How much of one sample's data is held in memory.
 constexpr std::uint64_t kMemoryPerSample = 64 << 20;
-// A guard against a tar that is all one sample.
 
 struct stat status_of(int fd, std::string_view name) {
   struct stat status {};
@@ -72,6 +71,10 @@ TarSource::TarSource(std::unique_ptr<ByteReader> input, std::string name) {
 }
 
 TarSource::~TarSource() = default;
+
+bool TarSource::is_rereadable() const {
+  return !paths_.empty() && std::all_of(paths_.begin(), paths_.end(), is_plain_file);
+}
 
 bool TarSource::open_next() {
   if (next_path_ == paths_.size()) return false;
@@ -315,87 +318,9 @@ TarSink::TarSink(Fd output, std::string name) : stream_(std::move(output)), name
 
 TarSink::~TarSink() = default;
 
-namespace {
+void TarSink::check(const Sample& sample) const { TarSampleWriter::check(sample); }
 
-std::string lower_case(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
-void check_name(std::string_view key, std::string_view part) {
-  const std::string path = part_path(key, part);
-  if (part.empty()) {
-    fail(Code::name, "{}: its name has no dot, and loaders drop such members of a tar",
-         printable(path));
-  }
-  if (is_hidden(path)) {
-    fail(Code::name, "{}: its name starts with a dot, and loaders misread such members of a tar",
-         printable(path));
-  }
-  if (split_key(path) != std::pair(key, part)) {
-    fail(Code::name, "{}: would not be read back as part '{}' of '{}'", printable(path),
-         printable(part), printable(key));
-  }
-  std::string header;
-  append_tar_header(path, 0, header);
-}
-
-}  // namespace
-
-void TarSink::check(const Sample& sample) const {
-  std::vector<std::string> names;
-  for (const Part& part : sample.parts) {
-    check_name(sample.key, part.name);
-    names.push_back(lower_case(part.name));
-  }
-  std::sort(names.begin(), names.end());
-  if (const auto twin = std::adjacent_find(names.begin(), names.end()); twin != names.end()) {
-    fail(Code::duplicate,
-         "{}: two parts are named '{}' but for upper and lower case, which loaders "
-         "ignore",
-         printable(sample.key), printable(*twin));
-  }
-}
-
-namespace {
-
-// Reads as much of the parts as may go wrong while nothing of the sample is written: small ones
-// whole, of large ones the beginning.
-std::vector<std::shared_ptr<const Content>> read_ahead(const Sample& sample) {
-  constexpr std::uint64_t kSmall = 1 << 20;
-  std::uint64_t room = kMemoryPerSample;
-  std::vector<std::shared_ptr<const Content>> contents;
-  for (const Part& part : sample.parts) {
-    const std::uint64_t size = part.content->size();
-    if (size > std::min(kSmall, room)) {
-      part.content->read(0, 1);
-      contents.push_back(part.content);
-      continue;
-    }
-    Bytes bytes = part.content->load();
-    room -= size;
-    contents.push_back(std::make_shared<MemoryContent>(std::move(bytes), part.content->origin()));
-  }
-  return contents;
-}
-
-}  // namespace
-
-void TarSink::put(const Sample& sample) {
-  std::vector<std::shared_ptr<const Content>> contents;
-  try {
-    contents = read_ahead(sample);
-  } catch (const Error& error) {
-    if (error.code() == Code::interrupted) throw;
-    throw BadSample(error.code(), error.what());
-  }
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    const std::string path = part_path(sample.key, sample.parts[i].name);
-    pax_members_ += tar_->add(path, *contents[i]).pax;
-  }
-}
+void TarSink::put(const Sample& sample) { tar_->add(sample); }
 
 void TarSink::commit() {
   tar_->finish();
@@ -410,9 +335,8 @@ void TarSink::commit() {
 }
 
 Tally TarSink::warnings() const {
-  if (pax_members_ == 0) return {};
-  return {{"long names or sizes in PAX headers, which some loaders (wids, old DALI) cannot read",
-           pax_members_}};
+  if (!tar_ || tar_->pax_members() == 0) return {};
+  return {{kPaxWarning, tar_->pax_members()}};
 }
 
 void TarSink::abandon() {

@@ -10,7 +10,7 @@
 
 #include "formats/compression.h"
 #include "formats/tar_reader.h"
-#include "formats/tar_writer.h"
+#include "formats/tar_sample_writer.h"
 #include "lib/core/file_io.h"
 #include "lib/core/sample.h"
 #include "lib/core/stream.h"
@@ -39,6 +39,7 @@ class TarSource final : public Source {
 
   // throws Error as TarReader::next().
   bool next(Sample& sample) override;
+  bool is_rereadable() const override;
   Tally left_out() const override { return left_out_; }
   std::uint64_t expected_bytes() const override { return expected_bytes_; }
   std::uint64_t consumed_bytes() const override {
@@ -87,8 +88,7 @@ class TarSink final : public Sink {
   TarSink(Fd output, std::string name);
   ~TarSink() override;
 
-  // Refuses what would not come back from a reader as the same sample: parts without a name, hidden
-  // names, two parts that are equal without case (loaders lower it), names over 64 KiB.
+  // As TarSampleWriter::check().
   void check(const Sample& sample) const override;
   // throws BadSample when a part can't be read and nothing of the sample was written yet.
   void put(const Sample& sample) override;
@@ -105,8 +105,7 @@ class TarSink final : public Sink {
   Fd stream_;
   std::string name_;
   std::unique_ptr<ByteWriter> writer_;
-  std::optional<TarWriter> tar_;
-  std::uint64_t pax_members_ = 0;
+  std::optional<TarSampleWriter> tar_;
 };
 
 }  // namespace prep

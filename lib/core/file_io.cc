@@ -132,6 +132,10 @@ int FileContent::fd() const {
     if (!S_ISREG(status_.st_mode)) {
       fail(Code::unsupported, "{}: is not a regular file", printable(path_));
     }
+    if (expected_size_ && *expected_size_ != static_cast<std::uint64_t>(status_.st_size)) {
+      fail(Code::io, "{}: has {} bytes, but had {} when the inputs were listed", printable(path_),
+           status_.st_size, *expected_size_);
+    }
     known_ = true;
   }
   return fd_.get();
@@ -219,6 +223,8 @@ int open_locked(const std::string& temporary, const std::string& path) {
   fail(Code::io, "{}: cannot lock its temporary file", printable(path));
 }
 
+}  // namespace
+
 void sync_directory(const std::string& path) {
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems refuse fsync on a directory (EINVAL); there is nothing more to do there.
@@ -226,8 +232,6 @@ void sync_directory(const std::string& path) {
     fail_errno(errno, "sync", path);
   }
 }
-
-}  // namespace
 
 namespace {
 
@@ -292,6 +296,13 @@ void AtomicFile::write(const Content& content) {
     write(block.view());
     offset += block.size();
   }
+}
+
+std::int64_t AtomicFile::sync() {
+  struct stat status {};
+  if (retry([&] { return fsync(fd_.get()); }) != 0) fail_output(errno, "sync", path_);
+  if (fstat(fd_.get(), &status) != 0) fail_errno(errno, "stat", path_);
+  return prep::mtime_ns(status);
 }
 
 void AtomicFile::close(std::int64_t mtime_ns) {

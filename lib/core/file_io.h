@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,7 +56,11 @@ bool is_named(const Fd& fd, const std::string& path);
 class FileContent final : public Content {
  public:
   explicit FileContent(std::string path) : path_(std::move(path)) {}
-  std::uint64_t size() const override { return static_cast<std::uint64_t>(status().st_size); }
+  // A file that was seen before, with this size: another one is Error io.
+  FileContent(std::string path, std::uint64_t size) : path_(std::move(path)), expected_size_(size) {}
+  std::uint64_t size() const override {
+    return expected_size_ ? *expected_size_ : static_cast<std::uint64_t>(status().st_size);
+  }
   Bytes read(std::uint64_t offset, std::uint64_t length) const override;
   std::int64_t mtime_ns() const override { return prep::mtime_ns(status()); }
   bool is_file(const struct stat& other) const override;
@@ -66,6 +71,7 @@ class FileContent final : public Content {
   int fd() const;
   const struct stat& status() const;
   std::string path_;
+  std::optional<std::uint64_t> expected_size_;
   mutable Fd fd_;
   mutable bool known_ = false;
   mutable struct stat status_ {};
@@ -120,6 +126,8 @@ class AtomicFile {
   // Copies everything that `content` holds, in bounded memory. throws BadSample when the content
   // cannot be read or delivers less than its size.
   void write(const Content& content);
+  // Brings what was written to the disk, and returns the file's modification time. throws Error io.
+  std::int64_t sync();
   // All is written: gives the file its modification time (0: as it is; a time that the file system
   // cannot hold is not an error) and closes it, which is when some file systems report a failed
   // write. Optional; nothing can be written afterwards. Not for a locked file, whose lock it would
@@ -141,6 +149,9 @@ class AtomicFile {
 // The temporary name that goes with an output file that only one run may write at a time:
 // ".NAME.prep-tmp" in the same directory (a hash stands for a NAME that is too long).
 std::string locked_temporary(std::string_view path);
+
+// Makes renames and removals in a directory durable, as far as its file system can. throws Error io.
+void sync_directory(const std::string& path);
 
 // mkdir -p. throws Error io, or BadSample where a file is in the way.
 void make_directories(const std::string& path);

@@ -11,11 +11,14 @@ struct Prefix {
   std::string_view text;
   SpecKind kind;
 };
-constexpr std::array<Prefix, 6> kPrefixes{{{"dir:", SpecKind::directory},
+constexpr std::array<Prefix, 9> kPrefixes{{{"dir:", SpecKind::directory},
                                            {"tar:", SpecKind::tar},
                                            {"tfrecord:", SpecKind::tfrecord},
                                            {"list:", SpecKind::list},
                                            {"list0:", SpecKind::list0},
+                                           {"csv:", SpecKind::csv},
+                                           {"tsv:", SpecKind::tsv},
+                                           {"jsonl:", SpecKind::jsonl},
                                            {"file:", SpecKind::file}}};
 
 }  // namespace

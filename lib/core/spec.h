@@ -9,7 +9,19 @@
 
 namespace prep {
 
-enum class SpecKind { automatic, directory, tar, tfrecord, list, list0, file, standard_stream };
+enum class SpecKind {
+  automatic,
+  directory,
+  tar,
+  tfrecord,
+  list,
+  list0,
+  csv,
+  tsv,
+  jsonl,
+  file,
+  standard_stream
+};
 
 // A word of the command line, taken apart but not yet looked up.
 struct Spec {
@@ -18,7 +30,8 @@ struct Spec {
   std::string text;  // as written, for messages
 };
 
-// Reads "dir:", "tar:", "tfrecord:", "list:", "list0:", "file:" prefixes, "@FILE" (a list) and "-".
+// Reads "dir:", "tar:", "tfrecord:", "list:", "list0:", "csv:", "tsv:", "jsonl:", "file:" prefixes,
+// "@FILE" (a list) and "-".
 // A word that holds an unknown prefix is a path. throws Error usage for an empty word or path.
 Spec parse_spec(std::string_view word);
 

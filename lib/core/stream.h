@@ -23,6 +23,8 @@ class Source {
   virtual bool next(Sample& sample) = 0;
   // Whether no key can come twice, so that nobody needs to remember keys.
   virtual bool unique_keys() const { return false; }
+  // Whether all contents can be read again after the source went on: files, not streams.
+  virtual bool is_rereadable() const { return false; }
   // Things that are not samples and were left out on purpose (hidden files, directories in a tar).
   virtual Tally left_out() const { return {}; }
   // How many samples and bytes will come, if that is known cheaply; for the progress bar.

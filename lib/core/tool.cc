@@ -1,6 +1,7 @@
 #include "lib/core/tool.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -39,7 +40,6 @@ void add_common_options(CLI::App& app, CommonOptions& o, bool has_output) {
   if (has_output) {
     app.add_option("-o,--output", o.output,
                    "a directory, x.tar, x.tar.gz, x.tar.zst, or - (a tar stream)")
-        ->required()
         ->option_text("OUTPUT");
     app.add_flag("-n,--dry-run", o.dry_run, "do everything but write");
     app.add_flag("-f,--force", o.force,
@@ -121,6 +121,13 @@ void open_standard_streams() {
   }
 }
 
+// Buffers of a sample's size come and go all the time. By default, malloc gives those over 128 KiB
+// back to the kernel each time, which then has to clear the same pages again.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
 class Run {
  public:
   Run(Tool& tool, const Containers& containers, const CLI::App& app, const CommonOptions& common)
@@ -139,8 +146,14 @@ class Run {
       if (!common_.errors_path.empty() && common_.errors_path == common_.report_path) {
         fail(Code::usage, "--errors and --report name the same file");
       }
-      process();
-      exit_code = finish();
+      const auto slots = open_slots();
+      const RunContext context = make_context(*slots);
+      if (tool_.is_other_job()) {
+        tool_.do_other_job(context);
+      } else {
+        process(context);
+        exit_code = finish();
+      }
     } catch (const Error& error) {
       reporter_.error(error.what());
       exit_code = error.code() == Code::usage ? kExitUsage : kExitFailed;
@@ -165,26 +178,29 @@ class Run {
     return {info_.name, verbosity, show, common_.errors_path};
   }
 
-  void process() {
-    stage_ = tool_.make_stage();
+  std::unique_ptr<JobSlots> open_slots() {
     std::string warning;
-    const auto slots = make_job_slots(common_.jobs, std::getenv("MAKEFLAGS"), &warning);
+    auto slots = make_job_slots(common_.jobs, std::getenv("MAKEFLAGS"), &warning);
     if (!warning.empty()) reporter_.warn(warning);
-    const RunContext context = make_context(*slots);
+    return slots;
+  }
+
+  void process(const RunContext& context) {
+    stage_ = tool_.make_stage();
     sink_ = tool_.make_sink(context);
     source_ = tool_.make_source(context);
     reporter_.expect(source_->expected_samples(), source_->expected_bytes());
     PipelineOptions options;
     if (tool_.shares_by_key()) options.task = task_;
     options.dry_run = common_.dry_run;
-    run_pipeline(*source_, *stage_, *sink_, *slots, options, [&](const Outcome& outcome) {
+    run_pipeline(*source_, *stage_, *sink_, context.slots, options, [&](const Outcome& outcome) {
       reporter_.consumed(source_->consumed_bytes());
       reporter_.add(outcome);
     });
   }
 
   RunContext make_context(JobSlots& slots) {
-    RunContext context{containers_, {}, {}, {}, {}, slots, reporter_};
+    RunContext context{containers_, {}, {}, {}, {}, slots, reporter_, budget_};
     for (const std::string& word : common_.inputs) context.inputs.push_back(parse_spec(word));
     // A dry run still asks the output what is up to date, so it is opened, but never written.
     context.sink_options = {info_.name,
@@ -194,7 +210,13 @@ class Run {
                             common_.dry_run,
                             context.inputs,
                             tool_.image_describer()};
-    if (!tool_.has_output()) return context;
+    if (!tool_.has_output() || tool_.is_other_job()) return context;
+    if (common_.output.empty()) {
+      fail(Code::usage, "{}",
+           common_.inputs.size() > 1 ? fmt::format("there is no output; did you mean -o {}?",
+                                                   printable(common_.inputs.back()))
+                                     : "--output is required");
+    }
     context.output = parse_spec(common_.output);
     context.source_options.excluded = {context.output.path, common_.errors_path,
                                        common_.report_path};
@@ -313,6 +335,7 @@ std::unique_ptr<Source> Tool::make_source(const RunContext& run) {
 
 int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   open_standard_streams();
+  keep_freed_memory();
   install_signal_handlers();
   // What prints for people or filters dies quietly when its reader has seen enough (`| head`).
   if (!tool.has_output()) signal(SIGPIPE, SIG_DFL);
@@ -332,13 +355,6 @@ int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     exit_code = app.exit(success);
     if (std::fflush(stdout) != 0) exit_code = kExitFailed;
-  } catch (const CLI::RequiredError& error) {
-    const bool forgot_output =
-        tool.has_output() && common.output.empty() && common.inputs.size() > 1;
-    exit_code = report_error(info, kExitUsage,
-                             forgot_output ? fmt::format("there is no output; did you mean -o {}?",
-                                                         printable(common.inputs.back()))
-                                           : error.what());
   } catch (const CLI::Error& error) {
     exit_code = report_error(info, kExitUsage, error.what());
   } catch (const Error& error) {

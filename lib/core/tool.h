@@ -16,12 +16,15 @@
 #include "lib/core/report.h"
 #include "lib/core/spec.h"
 #include "lib/core/stream.h"
+#include "lib/core/table_options.h"
 
 namespace prep {
 
 // What a container must know of the run to open an input.
 struct SourceOptions {
   std::vector<std::string> excluded;  // what is not walked: the run's own output and reports
+  bool tables = false;  // a word that ends in ".csv", ".tsv" or ".jsonl" is a table, not a file
+  TableOptions table;
 };
 
 // What a container must know of the run to open an output.
@@ -54,6 +57,7 @@ struct RunContext {
   SinkOptions sink_options;
   JobSlots& slots;
   Reporter& reporter;
+  const ErrorBudget& budget;
 };
 
 struct ToolInfo {
@@ -74,6 +78,10 @@ class Tool {
   // Whether task I of N does its share of the samples by a hash of the key. A tool that shares the
   // work in another way asks the context for the task.
   virtual bool shares_by_key() const { return true; }
+  // A tool may have options that ask for something else than a run over samples; then it needs no
+  // output.
+  virtual bool is_other_job() const { return false; }
+  virtual void do_other_job(const RunContext&) {}
   // What containers with fields for pictures' sizes ask; a tool that knows pictures hands it in.
   virtual ImageDescriber image_describer() const { return nullptr; }
   // The sink is made first, so that an output that can't be written is known before inputs are

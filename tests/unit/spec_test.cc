@@ -13,6 +13,11 @@ TEST_CASE("specifiers are told by prefix") {
   CHECK(parse_spec("list0:-").kind == SpecKind::list0);
   CHECK(parse_spec("list0:-").path == "-");
   CHECK(parse_spec("dir:tar:x").path == "tar:x");
+  CHECK(parse_spec("csv:a;b.csv").kind == SpecKind::csv);
+  CHECK(parse_spec("csv:a;b.csv").path == "a;b.csv");
+  CHECK(parse_spec("tsv:-").kind == SpecKind::tsv);
+  CHECK(parse_spec("jsonl:x").kind == SpecKind::jsonl);
+  CHECK(parse_spec("x.csv").kind == SpecKind::automatic);
   CHECK(parse_spec("file:-").kind == SpecKind::file);
   CHECK(parse_spec("s3:x").kind == SpecKind::automatic);
   for (const char* bad : {"", "@", "tar:"}) CHECK_THROWS_AS(parse_spec(bad), Error);

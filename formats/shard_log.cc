@@ -1,0 +1,215 @@
+#include "formats/shard_log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "lib/core/error.h"
+
+namespace prep {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kLockAttempts = 100;
+constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 32;
+
+std::string log_name(const std::string& tool, const Task& task) {
+  return task.count == 1 ? fmt::format(".{}.partial", tool)
+                         : fmt::format(".{}.{}-of-{}.partial", tool, task.index, task.count);
+}
+
+Fd open_and_lock(const std::string& path, const std::string& directory) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      fail(Code::io, "{}: another run is writing into it", printable(directory));
+    }
+    // The run before us may have removed the file between our open and our lock.
+    if (is_named(fd, path)) return fd;
+  }
+  fail(Code::io, "{}: cannot lock it", printable(directory));
+}
+
+std::string read_whole(const Fd& file, const std::string& path) {
+  struct stat st {};
+  if (fstat(file.get(), &st) != 0) fail_errno(errno, "stat", path);
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (size > kLargestLog) fail(Code::limit, "{}: absurdly large; remove it", printable(path));
+  std::string text(size, '\0');
+  text.resize(pread_fully(file.get(), reinterpret_cast<std::uint8_t*>(text.data()), size, 0, path));
+  return text;
+}
+
+Json to_json(const FinishedShard& shard) {
+  Json files = Json::array();
+  for (const ExtraFile& file : shard.files) files.push_back({file.name, file.bytes, file.sha256});
+  const ShardRecord& record = shard.record;
+  return {{"number", shard.number},    {"name", record.name},        {"split", record.split},
+          {"samples", record.samples}, {"bytes", record.bytes},      {"sha256", record.sha256},
+          {"md5", record.md5},         {"mtime_ns", shard.mtime_ns}, {"files", files},
+          {"labels", shard.labels}};
+}
+
+FinishedShard from_json(const Json& json) {
+  FinishedShard shard;
+  shard.number = json.at("number");
+  shard.record = {json.at("name"),  json.at("split"),  json.at("samples"),
+                  json.at("bytes"), json.at("sha256"), json.at("md5")};
+  shard.mtime_ns = json.at("mtime_ns");
+  shard.labels = json.at("labels");
+  for (const Json& file : json.at("files")) {
+    shard.files.push_back({file.at(0), file.at(1), file.at(2)});
+  }
+  return shard;
+}
+
+struct LogContent {
+  std::string fingerprint;            // of the last run
+  std::vector<FinishedShard> shards;  // which it finished
+  std::set<std::string> files;        // of all runs
+  std::size_t size = 0;               // up to where it makes sense
+};
+
+void add_files(const FinishedShard& shard, std::set<std::string>& files) {
+  files.insert(shard.record.name);
+  for (const ExtraFile& file : shard.files) files.insert(file.name);
+}
+
+// What a killed run wrote last may be half a line: there the log ends.
+LogContent parse_log(std::string_view text) {
+  LogContent content;
+  for (;;) {
+    const std::size_t end = text.find('\n', content.size);
+    if (end == std::string_view::npos) return content;
+    const Json line = Json::parse(text.substr(content.size, end - content.size), nullptr,
+                                  /*allow_exceptions=*/false);
+    try {
+      if (line.contains("fingerprint")) {
+        content.fingerprint = line.at("fingerprint");
+        content.shards.clear();
+      } else {
+        content.shards.push_back(from_json(line));
+        add_files(content.shards.back(), content.files);
+      }
+    } catch (const Json::exception&) {
+      return content;
+    }
+    content.size = end + 1;
+  }
+}
+
+bool is_as_left(const std::string& path, std::uint64_t size, std::optional<std::int64_t> mtime) {
+  struct stat st {};
+  return stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) &&
+         static_cast<std::uint64_t>(st.st_size) == size && (!mtime || *mtime == mtime_ns(st));
+}
+
+}  // namespace
+
+ShardLog::ShardLog(std::string directory, const std::string& tool, const Task& task)
+    : directory_(std::move(directory)), path_(join_path(directory_, log_name(tool, task))) {
+  make_directories(directory_);
+  was_there_ = access(path_.c_str(), F_OK) == 0;
+  file_ = open_and_lock(path_, directory_);
+  LogContent content = parse_log(read_whole(file_, path_));
+  fingerprint_ = std::move(content.fingerprint);
+  shards_ = std::move(content.shards);
+  size_ = content.size;
+}
+
+ShardLog::~ShardLog() {
+  if (file_ && !was_there_) unlink(path_.c_str());
+}
+
+std::vector<FinishedShard> ShardLog::finished(const std::string& fingerprint) const {
+  std::vector<FinishedShard> good;
+  if (fingerprint != fingerprint_) return good;
+  for (const FinishedShard& shard : shards_) {
+    bool is_good =
+        is_as_left(join_path(directory_, shard.record.name), shard.record.bytes, shard.mtime_ns);
+    for (const ExtraFile& file : shard.files) {
+      is_good = is_good && is_as_left(join_path(directory_, file.name), file.bytes, std::nullopt);
+    }
+    if (is_good) good.push_back(shard);
+  }
+  return good;
+}
+
+// Nothing is taken away from the log: until the new run is complete, somebody must know the old
+// one's shards.
+void ShardLog::start(const std::string& fingerprint) {
+  was_there_ = true;  // and stays until complete()
+  const auto end = static_cast<off_t>(size_);
+  if (ftruncate(file_.get(), end) != 0 || lseek(file_.get(), end, SEEK_SET) < 0) {
+    fail_errno(errno, "write", path_);
+  }
+  if (fingerprint == fingerprint_) return;
+  write_fully(file_.get(), as_bytes(Json{{"fingerprint", fingerprint}}.dump() + "\n"), path_);
+  fingerprint_ = fingerprint;
+  shards_.clear();
+}
+
+void ShardLog::add(const FinishedShard& shard) {
+  if (!is_named(file_, path_)) {
+    fail(Code::io, "{}: was removed or replaced while the run was writing into it",
+         printable(directory_));
+  }
+  write_fully(file_.get(), as_bytes(to_json(shard).dump() + "\n"), path_);
+  if (fdatasync(file_.get()) != 0) fail_errno(errno, "sync", path_);
+}
+
+void ShardLog::complete() {
+  if (!is_named(file_, path_)) {
+    fail(Code::io, "{}: was removed or replaced while the run was writing into it",
+         printable(directory_));
+  }
+  if (unlink(path_.c_str()) != 0) fail_errno(errno, "remove", path_);
+  file_.reset();
+}
+
+namespace {
+
+void add_manifest(const std::string& path, std::set<std::string>& files) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return;
+  try {
+    const Manifest manifest = Manifest::parse(read_whole(fd, path), path);
+    for (const ShardRecord& shard : manifest.shards) files.insert(shard.name);
+    for (const ExtraFile& file : manifest.files) files.insert(file.name);
+    files.insert(std::string(base_name(path)));
+    files.insert(kSumsName);
+  } catch (const Error&) {
+    // Somebody else's file of that name.
+  }
+}
+
+void add_log(const std::string& path, std::set<std::string>& files) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd) files.merge(parse_log(read_whole(fd, path)).files);
+}
+
+}  // namespace
+
+std::set<std::string> files_of_earlier_runs(const std::string& directory) {
+  std::set<std::string> files;
+  DIR* raw = opendir(directory.c_str());
+  if (!raw) return files;
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
+  while (const dirent* entry = readdir(raw)) {
+    const std::string_view name = entry->d_name;
+    const std::string path = join_path(directory, name);
+    if (name.starts_with("manifest.") && name.ends_with(".json")) {
+      add_manifest(path, files);
+    } else if (name.starts_with(".prep-") && name.ends_with(".partial")) {
+      add_log(path, files);
+    }
+  }
+  return files;
+}
+
+}  // namespace prep
