@@ -1,4 +1,4 @@
-// The entropy-coded data of an ordinary JPEG to coefficients, in half of libjpeg's time.
+// The entropy-coded data of an ordinary JPEG to coefficients, in 0.7 of libjpeg's time.
 //
 // Ordinary is: Huffman-coded, sequential, 8 bits a sample, one scan of all components. Where a file
 // is anything else, or where anything in it is irregular, the answer is no, and libjpeg has to be

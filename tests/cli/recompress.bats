@@ -67,6 +67,45 @@ assert all(cv2.imread(path) is not None for path in paths)'
   done
 }
 
+@test "odd pictures: a second run changes nothing, and what is new decodes without a warning" {
+  local options
+  for options in "" "--no-optimize --subsampling 444" "--method pixel --min-gain 0 --progressive" \
+    "--subsampling keep --strip none --no-trellis"; do
+    rm -rf once twice
+    prep-recompress "$ODD" -o once --quiet --max-errors 100% $options 2> /dev/null
+    prep-recompress once -o twice --quiet $options
+    diff <(digest once) <(digest twice)
+    (cd once && find . -type f -name '*.jpg' ! -name '.prep-*' -print0) |
+      while IFS= read -r -d '' file; do
+        cmp -s "once/$file" "$ODD/$file" && continue
+        [ -z "$(djpeg -outfile /dev/null "once/$file" 2>&1)" ] || { echo "$options $file"; exit 1; }
+      done
+  done
+}
+
+@test "a damaged end is mended without making the file larger" {
+  mkdir raw
+  python3 - <<'PY'
+from PIL import Image
+image = Image.effect_mandelbrot((600, 400), (-2, -1, 1, 1), 50).convert("RGB")
+image.save("raw/whole.jpg", quality=50, subsampling=2)
+data = open("raw/whole.jpg", "rb").read()
+open("raw/endless.jpg", "wb").write(data[:-2])
+PY
+  prep-recompress --quiet raw -o out --subsampling 444 --no-optimize
+  cmp raw/whole.jpg out/whole.jpg
+  [ "$(stat -c %s out/endless.jpg)" -le "$(stat -c %s raw/whole.jpg)" ]
+  cmp <(djpeg raw/whole.jpg) <(djpeg out/endless.jpg)
+}
+
+@test "--no-trellis is larger than the default, and smaller than --no-optimize" {
+  prep-recompress --quiet "$PHOTOS" -o default
+  prep-recompress --quiet "$PHOTOS" -o no-trellis --no-trellis
+  prep-recompress --quiet "$PHOTOS" -o no-optimize --no-optimize
+  [ "$(bytes_of default)" -lt "$(bytes_of no-trellis)" ]
+  [ "$(bytes_of no-trellis)" -lt "$(bytes_of no-optimize)" ]
+}
+
 @test "quality is never raised" {
   mkdir raw
   python3 -c 'from PIL import Image

@@ -234,11 +234,11 @@ def python_peer(name, module, package, command):
 
 
 def node_peer(name, module, command):
-    """A program of node that needs the module, from NODE_PATH or node's own folders."""
+    """A program of node that needs the module, which tells its own version."""
     package = "%s from npm, found through NODE_PATH" % module
     if not shutil.which("node"):
         return Missing(name, package)
-    code = "console.log(require('%s/package.json').version)" % module
+    code = "console.log(require('%s').versions['%s'])" % (module, module)
     result = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         return Missing(name, package)
