@@ -349,7 +349,7 @@ class PlainWriter final : public ByteWriter {
 
 class GzipWriter final : public ByteWriter {
  public:
-  GzipWriter(int fd, std::string name) : out_(fd, std::move(name)), buffer_(kBuffer) {
+  explicit GzipWriter(std::unique_ptr<ByteWriter> out) : out_(std::move(out)), buffer_(kBuffer) {
     constexpr int kGzip = 16, kMemoryLevel = 8;
     // Without a header of our own, zlib writes one with no name and no time.
     if (deflateInit2(&stream_, kLevel, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
@@ -369,9 +369,9 @@ class GzipWriter final : public ByteWriter {
   }
   void finish() override {
     deflate_all({}, Z_FINISH);
-    out_.finish();
+    out_->finish();
   }
-  std::uint64_t written() const override { return out_.written(); }
+  std::uint64_t written() const override { return out_->written(); }
 
  private:
   static constexpr int kLevel = 6;
@@ -383,19 +383,19 @@ class GzipWriter final : public ByteWriter {
       stream_.next_out = buffer_.data();
       stream_.avail_out = static_cast<uInt>(buffer_.size());
       deflate(&stream_, flush);
-      out_.write(ByteView(buffer_).first(buffer_.size() - stream_.avail_out));
+      out_->write(ByteView(buffer_).first(buffer_.size() - stream_.avail_out));
     } while (stream_.avail_out == 0);
   }
 
-  PlainWriter out_;
+  std::unique_ptr<ByteWriter> out_;
   std::vector<std::uint8_t> buffer_;
   z_stream stream_{};
 };
 
 class ZstdWriter final : public ByteWriter {
  public:
-  ZstdWriter(int fd, std::string name)
-      : out_(fd, std::move(name)), buffer_(kBuffer), context_(ZSTD_createCCtx()) {
+  explicit ZstdWriter(std::unique_ptr<ByteWriter> out)
+      : out_(std::move(out)), buffer_(kBuffer), context_(ZSTD_createCCtx()) {
     if (!context_) throw std::bad_alloc();
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
@@ -409,9 +409,9 @@ class ZstdWriter final : public ByteWriter {
     ZSTD_inBuffer in{nullptr, 0, 0};
     while (compress_some(in, ZSTD_e_end) != 0) {
     }
-    out_.finish();
+    out_->finish();
   }
-  std::uint64_t written() const override { return out_.written(); }
+  std::uint64_t written() const override { return out_->written(); }
 
  private:
   static constexpr int kLevel = 3;
@@ -426,27 +426,31 @@ class ZstdWriter final : public ByteWriter {
     const std::size_t status = ZSTD_compressStream2(context_.get(), &room, &in, directive);
     // Only for want of memory: the data cannot be wrong.
     if (ZSTD_isError(status)) throw std::bad_alloc();
-    out_.write(ByteView(buffer_).first(room.pos));
+    out_->write(ByteView(buffer_).first(room.pos));
     return status;
   }
 
-  PlainWriter out_;
+  std::unique_ptr<ByteWriter> out_;
   std::vector<std::uint8_t> buffer_;
   std::unique_ptr<ZSTD_CCtx, Free> context_;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteWriter> make_writer(int fd, Compression compression, std::string name) {
+std::unique_ptr<ByteWriter> compress(std::unique_ptr<ByteWriter> out, Compression compression) {
   switch (compression) {
     case Compression::gzip:
-      return std::make_unique<GzipWriter>(fd, std::move(name));
+      return std::make_unique<GzipWriter>(std::move(out));
     case Compression::zstd:
-      return std::make_unique<ZstdWriter>(fd, std::move(name));
+      return std::make_unique<ZstdWriter>(std::move(out));
     case Compression::none:
       break;
   }
-  return std::make_unique<PlainWriter>(fd, std::move(name));
+  return out;
+}
+
+std::unique_ptr<ByteWriter> make_writer(int fd, Compression compression, std::string name) {
+  return compress(std::make_unique<PlainWriter>(fd, std::move(name)), compression);
 }
 
 }  // namespace prep

@@ -72,13 +72,17 @@ class ByteWriter {
   virtual ~ByteWriter() = default;
   // throws Error io.
   virtual void write(ByteView data) = 0;
+  // The same, for a writer that may want to keep the bytes for a while.
+  virtual void write_shared(const Bytes& data) { write(data.view()); }
   // Writes what is still held back, and the end of a compressed stream; does not sync or close.
   virtual void finish() = 0;
   // How many bytes went to the descriptor.
   virtual std::uint64_t written() const = 0;
 };
 
-// The output depends on nothing but the data. `fd` must stay open as long as the writer.
+// What is written goes, compressed, to `out`; the output depends on nothing but the data.
+std::unique_ptr<ByteWriter> compress(std::unique_ptr<ByteWriter> out, Compression compression);
+// The same into a file, which must stay open as long as the writer.
 std::unique_ptr<ByteWriter> make_writer(int fd, Compression compression, std::string name);
 
 }  // namespace prep

@@ -29,6 +29,9 @@ constexpr unsigned kEntryKey = 1, kEntryValue = 2;
 constexpr unsigned kFeatureBytes = 1, kFeatureFloat = 2, kFeatureInt64 = 3;
 constexpr unsigned kListValue = 1;
 
+// Of a varint of 32 bits, in bytes.
+constexpr int kLongest32 = 5;
+
 // As deep as protobuf's own parser goes.
 constexpr int kMaxDepth = 100;
 
@@ -44,19 +47,20 @@ class WireReader {
 
   bool at_end() const { return at_ == end_; }
 
-  std::uint64_t varint() {
+  // `longest` in bytes: protobuf's parser takes no more, even where the excess is all zeros.
+  std::uint64_t varint(int longest = 10) {
     std::uint64_t value = 0;
-    for (int shift = 0; at_ != end_; shift += 7) {
+    for (int i = 0; at_ != end_; ++i) {
       const std::uint64_t byte = *at_++;
-      if (shift == 63 && byte > 1) fail(Code::corrupt, "a number of more than 64 bits");
-      value |= (byte & 0x7F) << shift;
+      if (i == longest || (i == 9 && byte > 1)) fail(Code::corrupt, "a number that is too long");
+      value |= (byte & 0x7F) << 7 * i;
       if (byte < 0x80) return value;
     }
     fail(Code::corrupt, "it ends inside a number");
   }
 
   Tag tag() {
-    const std::uint64_t value = varint();
+    const std::uint64_t value = varint(kLongest32);
     const Tag tag{static_cast<unsigned>(value >> 3), static_cast<unsigned>(value & 7)};
     if (value > UINT32_MAX || tag.field == 0 || tag.type > kFixed32) {
       fail(Code::corrupt, "a field with the tag {}, which does not exist", value);
@@ -66,7 +70,7 @@ class WireReader {
 
   // What a field of type kLength holds.
   ByteView payload() {
-    const std::uint64_t size = varint();
+    const std::uint64_t size = varint(kLongest32);
     return take(size);
   }
 
@@ -177,6 +181,7 @@ class ExampleParser {
       if (tag.field == kEntryKey) {
         expect_type(tag, kLength, "a feature's name");
         feature.name = as_text(reader.payload());
+        check_utf8(feature.name);
       } else if (tag.field == kEntryValue) {
         expect_type(tag, kLength, "a feature's value");
         parse_value(reader.payload(), feature);
@@ -184,10 +189,12 @@ class ExampleParser {
         skip_unknown(reader, tag);
       }
     }
-    if (!is_utf8(feature.name)) {
-      fail(Code::corrupt, "the feature name '{}' is not UTF-8", printable(feature.name));
-    }
     return feature;
+  }
+
+  static void check_utf8(std::string_view name) {
+    if (is_utf8(name)) return;
+    fail(Code::corrupt, "the feature name '{}' is not UTF-8", printable(name));
   }
 
   // Of several kinds in one value the last one counts; of one kind all lists do.

@@ -56,8 +56,8 @@ struct Example {
 
 // Reads a record as protobuf's own parser does: of entries with the same name the last one counts,
 // lists may be packed or not and in several pieces, unknown fields are skipped. But what that
-// parser would drop is refused: a field of the definition with another wire type, a varint over 64
-// bits.
+// parser would drop, fields of the definition with another wire type and the bits of a number that
+// are too many, is refused.
 // throws Error corrupt, or limit for more than kMaxFeatures; the message does not name the record.
 Example parse_example(ByteView record);
 

@@ -69,6 +69,9 @@ std::string_view describe_foreign(ByteView head) {
   if (markup.starts_with("<?xml") || markup.starts_with("<error>")) {
     return "XML, probably a server's error message; download it again";
   }
+  if (markup.starts_with('{') && markup.find('"') != std::string::npos) {
+    return "JSON, probably a server's error message; download it again";
+  }
   return "";
 }
 

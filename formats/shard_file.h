@@ -1,16 +1,13 @@
 // One shard while it is written: its samples, its indexes, its digests.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/compression.h"
-#include "formats/digest.h"
+#include "formats/digest_writer.h"
 #include "formats/shard_body.h"
 #include "formats/shard_index.h"
 #include "formats/shard_log.h"
@@ -25,8 +22,7 @@ struct ShardFormat {
   std::shared_ptr<const ExampleSchema> schema;  // of a TFRecord
 };
 
-// Written by one thread; meanwhile another may compute digests of what was written so far. They are
-// of the bytes as they are read back from the file, so that they tell what the file holds.
+// Written by one thread; meanwhile another may compute digests of what was written so far.
 class ShardFile {
  public:
   // `name` is relative to `directory`; the file is written as `temporary`.
@@ -39,7 +35,7 @@ class ShardFile {
   void finish();
 
   // Takes a piece of what was written and not yet digested; false if there is none.
-  bool digest();
+  bool digest() { return digests_->digest(); }
   // After finish(): digests the rest, syncs and closes the file, and tells what the shard is.
   FinishedShard seal(std::uint64_t number);
   // Gives the shard its final name, and writes its indexes before.
@@ -57,23 +53,16 @@ class ShardFile {
     std::string content;
   };
 
-  bool digest_piece();
   void count_label(const Sample& sample);
 
   const std::string directory_, name_, split_;
   AtomicFile file_;
-  std::unique_ptr<ByteWriter> writer_;
+  DigestWriter* digests_;               // the lowest part of
+  std::unique_ptr<ByteWriter> writer_;  // which may compress
   std::unique_ptr<ShardBody> body_;
   std::vector<Index> indexes_;
   std::uint64_t samples_ = 0;
   std::map<std::string, std::uint64_t> labels_;
-
-  std::atomic<std::uint64_t> written_ = 0;  // by writer_, to the file
-  std::mutex digest_mutex_;
-  Digest sha256_{Digest::Kind::sha256};
-  std::optional<Digest> md5_;
-  std::vector<std::uint8_t> piece_;
-  std::uint64_t digested_ = 0, flushed_ = 0;
 };
 
 }  // namespace prep

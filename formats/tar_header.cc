@@ -230,9 +230,17 @@ void put_text(std::string& block, Field field, std::string_view text) {
 }
 
 // Octal digits up to a closing NUL; where they don't fit, GNU's base-256, which all readers know.
+// `digits` octal digits at `offset`.
+void put_octal(std::string& block, std::size_t offset, std::size_t digits, std::uint64_t value) {
+  for (std::size_t i = digits; i-- > 0; value >>= 3) {
+    block[offset + i] = static_cast<char>('0' + (value & 7));
+  }
+}
+
+// Octal digits up to a closing NUL; where they don't fit, GNU's base-256, which all readers know.
 void put_number(std::string& block, Field field, std::uint64_t value) {
   if (value >> (3 * (field.size - 1)) == 0) {
-    put_text(block, field, fmt::format("{:0{}o}", value, field.size - 1));
+    put_octal(block, field.offset, field.size - 1, value);
     return;
   }
   for (std::size_t i = field.size; i-- > 1; value >>= 8) {
@@ -270,7 +278,8 @@ void append_block(SplitName name, std::uint64_t size, char type, std::string& ou
   put_text(block, kMagic, kUstarMagic);
   put_text(block, kVersion, "00");
   // Six digits, NUL, space.
-  put_text(block, kChecksum, fmt::format("{:06o}", checksums(as_bytes(block)).first));
+  put_octal(block, kChecksum.offset, 6,
+            static_cast<std::uint64_t>(checksums(as_bytes(block)).first));
   block[kChecksum.offset + kChecksum.size - 1] = ' ';
   out += block;
 }
@@ -287,7 +296,23 @@ std::string pax_record(std::string_view key, std::string_view value) {
 
 }  // namespace
 
-bool append_tar_header(std::string_view name, std::uint64_t size, std::string& out) {
+namespace {
+
+// What ustar has no room for.
+std::string pax_records(std::string_view name, bool fits, std::uint64_t size) {
+  std::string records;
+  if (!fits) {
+    // PAX text is UTF-8 unless it says otherwise.
+    if (!is_utf8(name)) records += pax_record("hdrcharset", "BINARY");
+    records += pax_record("path", name);
+  }
+  if (size > kMaxOctalSize) records += pax_record("size", fmt::format("{}", size));
+  return records;
+}
+
+}  // namespace
+
+void check_tar_name(std::string_view name) {
   if (name.empty() || name.find('\0') != std::string_view::npos) {
     fail(Code::name, "'{}' is not a name for a file", printable(name));
   }
@@ -295,15 +320,18 @@ bool append_tar_header(std::string_view name, std::uint64_t size, std::string& o
     fail(Code::name, "{}…: a name of {} bytes; {} are the limit in a tar",
          printable(name.substr(0, 80)), name.size(), kMaxTarName);
   }
+}
+
+std::uint64_t tar_header_size(std::string_view name, std::uint64_t size) {
+  const std::uint64_t records = pax_records(name, split_name(name).has_value(), size).size();
+  return kTarBlock + (records > 0 ? kTarBlock + records + tar_padding(records) : 0);
+}
+
+bool append_tar_header(std::string_view name, std::uint64_t size, std::string& out) {
+  check_tar_name(name);
   if (size > kMaxTarSize) fail(Code::limit, "{}: too large for a tar", printable(name));
   const auto split = split_name(name);
-  std::string records;
-  if (!split) {
-    // PAX text is UTF-8 unless it says otherwise.
-    if (!is_utf8(name)) records += pax_record("hdrcharset", "BINARY");
-    records += pax_record("path", name);
-  }
-  if (size > kMaxOctalSize) records += pax_record("size", fmt::format("{}", size));
+  const std::string records = pax_records(name, split.has_value(), size);
   if (!records.empty()) {
     append_block({{}, kPaxName}, records.size(), 'x', out);
     out += records;

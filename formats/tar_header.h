@@ -65,5 +65,9 @@ std::string parse_gnu_name(ByteView payload);
 // where the name or the size doesn't fit, with a PAX header before it. Returns whether that was so.
 // throws Error name for a name that is empty, over kMaxTarName or holds a NUL; limit for the size.
 bool append_tar_header(std::string_view name, std::uint64_t size, std::string& out);
+// How many bytes that would append.
+std::uint64_t tar_header_size(std::string_view name, std::uint64_t size);
+// throws Error as append_tar_header() does for the name.
+void check_tar_name(std::string_view name);
 
 }  // namespace prep

@@ -29,8 +29,7 @@ void check_name(std::string_view key, std::string_view part) {
     fail(Code::name, "{}: would not be read back as part '{}' of '{}'", printable(path),
          printable(part), printable(key));
   }
-  std::string header;
-  append_tar_header(path, 0, header);
+  check_tar_name(path);
 }
 
 }  // namespace
@@ -75,9 +74,7 @@ std::vector<std::shared_ptr<const Content>> read_ahead(const Sample& sample) {
 }  // namespace
 
 std::uint64_t TarSampleWriter::member_size(std::string_view path, std::uint64_t size) {
-  std::string header;
-  append_tar_header(path, size, header);
-  return header.size() + size + tar_padding(size);
+  return tar_header_size(path, size) + size + tar_padding(size);
 }
 
 PlacedSample TarSampleWriter::add(const Sample& sample) {

@@ -30,7 +30,8 @@ TarWriter::Place TarWriter::add(std::string_view name, const Content& content) {
       fail(Code::truncated, "{}: ends after {} of {} bytes", printable(content.origin()), done,
            place.size);
     }
-    write(piece.view());
+    out_.write_shared(piece);
+    offset_ += piece.size();
     done += piece.size();
   }
   write(ByteView(kZeros).first(static_cast<std::size_t>(tar_padding(place.size))));

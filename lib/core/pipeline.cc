@@ -294,8 +294,9 @@ class Pipeline {
     for (Part& part : sample.parts) {
       const Content& content = *part.content;
       if (content.resident_bytes() > 0 || content.size() > kLargestPreload) continue;
-      part.content =
-          std::make_shared<MemoryContent>(content.load(), content.origin(), content.mtime_ns());
+      Bytes bytes = content.load();  // first: a file that is open need not be asked by name
+      part.content = std::make_shared<MemoryContent>(std::move(bytes), content.origin(),
+                                                     content.mtime_ns());
     }
   }
 
