@@ -25,14 +25,14 @@ class TfRecordBody final : public ShardBody {
       : writer_(out), schema_(std::move(schema)) {}
 
   PlacedSample add(const Sample& sample) override {
-    ExampleRecord record;
+    const auto record = std::make_shared<ExampleRecord>();
     try {
-      schema_->encode(sample, record);
+      schema_->encode(sample, *record);
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
       throw BadSample(error.code(), error.what());
     }
-    const TfRecordWriter::Place place = writer_.add(record.pieces());
+    const TfRecordWriter::Place place = writer_.add(record->pieces(), record);
     return {sample.key, place.offset, place.offset + place.size, {}};
   }
   void finish() override { writer_.finish(); }

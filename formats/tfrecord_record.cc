@@ -1,5 +1,8 @@
 #include "formats/tfrecord_record.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <isa-l/crc.h>
 
 #include <algorithm>
@@ -29,6 +32,22 @@ std::uint32_t masked_crc(ByteView data) {
 
 }  // namespace
 
+namespace {
+
+#if defined(__x86_64__)
+__attribute__((target("avx"))) void zero_upper_halves() { _mm256_zeroupper(); }
+#endif
+
+// ISA-L's kernels leave the upper halves of the vector registers in use, and that makes SSE code
+// which follows slower: OpenSSL's SHA-256 by 40 %.
+void clean_vector_registers() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx")) zero_upper_halves();
+#endif
+}
+
+}  // namespace
+
 void Crc32c::update(ByteView data) {
   // The library counts in ints.
   constexpr std::size_t kMost = std::size_t{1} << 30;
@@ -38,6 +57,7 @@ void Crc32c::update(ByteView data) {
                          state_);
     data = data.subspan(piece.size());
   }
+  clean_vector_registers();
 }
 
 std::array<std::uint8_t, kTfRecordHeader> tfrecord_header(std::uint64_t length) {

@@ -4,7 +4,8 @@
 
 namespace prep {
 
-TfRecordWriter::Place TfRecordWriter::add(std::span<const ByteView> pieces) {
+TfRecordWriter::Place TfRecordWriter::add(std::span<const ByteView> pieces,
+                                          std::shared_ptr<const void> owner) {
   std::uint64_t length = 0;
   Crc32c crc;
   for (const ByteView piece : pieces) length += piece.size();
@@ -15,7 +16,7 @@ TfRecordWriter::Place TfRecordWriter::add(std::span<const ByteView> pieces) {
   out_.write(tfrecord_header(length));
   for (const ByteView piece : pieces) {
     crc.update(piece);
-    out_.write(piece);
+    owner ? out_.write_shared(Bytes(piece, owner)) : out_.write(piece);
   }
   footer_ = tfrecord_footer(crc);
   const Place place{offset_, length + kTfRecordOverhead};

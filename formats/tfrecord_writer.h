@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -24,8 +25,9 @@ class TfRecordWriter {
   struct Place {
     std::uint64_t offset, size;
   };
-  // Writes the pieces as one record. throws Error limit before anything was written; io.
-  Place add(std::span<const ByteView> pieces);
+  // Writes the pieces as one record. With an `owner`, which keeps them alive, the writer underneath
+  // need not copy them. throws Error limit before anything was written; io.
+  Place add(std::span<const ByteView> pieces, std::shared_ptr<const void> owner = nullptr);
 
   // Writes what was held back.
   void finish();

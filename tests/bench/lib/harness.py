@@ -22,7 +22,7 @@ ORIENTATION_TAG = 0x0112
 # Memory, so that no disk is measured.
 FAST_DIR = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
 
-# In `command`, the words {input} and {output} stand for the folders. `cores` it may run on.
+# In `command`, {input} and {output} stand for the folders. `cores` it may run on.
 Program = collections.namedtuple("Program", "name version command cores")
 Missing = collections.namedtuple("Missing", "name package")
 Run = collections.namedtuple("Run", "wall cpu files bytes")
@@ -148,8 +148,8 @@ def wait_for(process):
 
 def run_program(program, source, target):
     """Runs a program from folder to folder, on its cores; its messages show only if it fails."""
-    folders = {"{input}": source, "{output}": target}
-    command = [folders.get(word, word) for word in program.command]
+    command = [word.replace("{input}", source).replace("{output}", target)
+               for word in program.command]
     cores = ",".join(map(str, program.cores))
     with tempfile.TemporaryFile() as messages:
         start = time.perf_counter()
