@@ -18,7 +18,7 @@ usage() {
 [[ $# -gt 0 ]] || usage
 name="$1"
 shift
-export PYTHONPATH="$here/lib" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$here/lib${PYTHONPATH:+:$PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
 if [[ "$name" =~ ^[a-z0-9-]+$ && -f "$here/$name.py" ]]; then
   exec /usr/bin/python3 "$here/$name.py" "$@"
 elif [[ "$name" =~ ^[a-z0-9-]+$ && "$name" != run && "$name" != corpus &&
