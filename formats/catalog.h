@@ -30,8 +30,8 @@ class Catalog {
   // to remember of it. throws Error usage where a part's bytes can be had only once: the message
   // says why, and what to do.
   void add(const Sample& sample, std::uint32_t label = kNoLabel);
-  // Joins samples of the same key, in the order in which they came; a part that comes twice is a
-  // fault of the sample.
+  // Joins samples of the same key: the parts of all, in the order in which they came, under the
+  // first one's label and place.
   void regroup();
 
   std::uint64_t size() const { return samples_.size(); }

@@ -1,8 +1,10 @@
 #include "formats/planned_source.h"
 
+#include <set>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/interrupt.h"
 
 namespace prep {
 namespace {
@@ -53,31 +55,72 @@ class CatalogSink final : public Sink {
   const std::function<void(const Sample&)>& check_;
 };
 
-// Takes over a source whose keys may come again: their samples are joined afterwards.
-class RepeatingSource final : public Source {
+using OnFailure = std::function<void(const Outcome&)>;
+
+// Samples whose parts may stand apart, joined. A key of which a piece is bad is bad as a whole: it
+// is told of once, and none of its pieces is taken.
+class RegroupedSource final : public Source {
  public:
-  explicit RepeatingSource(Source& source) : source_(source) {}
-  bool next(Sample& sample) override { return source_.next(sample); }
+  RegroupedSource(Source& source, const OnFailure& failed) : source_(source) {
+    Sample sample;
+    while (source_.next(sample)) {
+      check_interrupt();
+      if (!sample.fault) add(sample);
+      if (sample.fault) report(sample, failed);
+      sample = Sample();
+    }
+    catalog_.regroup();
+  }
+
+  bool next(Sample& sample) override {
+    while (next_ < catalog_.size() && bad_.contains(std::string(catalog_.key(next_)))) ++next_;
+    if (next_ == catalog_.size()) return false;
+    sample = catalog_.sample(next_++);
+    return true;
+  }
   bool unique_keys() const override { return true; }
 
  private:
+  void add(Sample& sample) {
+    try {
+      catalog_.add(sample);
+    } catch (const Error& error) {
+      if (error.code() == Code::usage || error.code() == Code::interrupted) throw;
+      sample.fault = error;
+    }
+  }
+
+  void report(const Sample& sample, const OnFailure& failed) {
+    if (!bad_.insert(sample.key).second) return;
+    Outcome outcome;
+    outcome.kind = Outcome::Kind::failed;
+    outcome.key = sample.key;
+    if (!sample.parts.empty()) outcome.origin = sample.parts[0].content->origin();
+    outcome.code = sample.fault->code();
+    outcome.message = sample.fault->what();
+    failed(outcome);
+  }
+
   Source& source_;
+  Catalog catalog_;  // of pieces, then of samples
+  std::set<std::string> bad_;
+  std::uint64_t next_ = 0;
 };
 
 }  // namespace
 
 Catalog list_samples(Source& source, const PartSelection& selection, Labeler& labeler,
                      const std::function<void(const Sample&)>& check, bool regroup, JobSlots& slots,
-                     const std::function<void(const Outcome&)>& failed) {
+                     const OnFailure& failed) {
   Catalog catalog;
   const ListingStage stage(selection, labeler.provides_labels());
   CatalogSink sink(catalog, labeler, check);
-  RepeatingSource repeating(source);
-  run_pipeline(regroup ? repeating : source, stage, sink, slots, {}, [&](const Outcome& outcome) {
+  std::unique_ptr<Source> joined;
+  if (regroup) joined = std::make_unique<RegroupedSource>(source, failed);
+  run_pipeline(joined ? *joined : source, stage, sink, slots, {}, [&](const Outcome& outcome) {
     if (outcome.kind == Outcome::Kind::failed) failed(outcome);
   });
   labeler.finish();
-  if (regroup) catalog.regroup();
   return catalog;
 }
 

@@ -12,6 +12,8 @@
 #include "formats/compression.h"
 #include "formats/directory.h"
 #include "formats/list.h"
+#include "formats/shard_pattern.h"
+#include "formats/shard_sink.h"
 #include "formats/table.h"
 #include "formats/tar.h"
 #include "formats/tar_header.h"
@@ -283,10 +285,29 @@ std::unique_ptr<Sink> open_tfrecord_sink(const Spec& output, ExampleOptions opti
     return std::make_unique<TfRecordSink>(Fd(dup(STDOUT_FILENO)), "standard output",
                                           std::move(options));
   }
-  if (is_shard_pattern(output.path)) {
-    fail(Code::usage, "{}: shards cannot be written by this version", printable(output.path));
-  }
   return std::make_unique<TfRecordSink>(output.path, std::move(options));
+}
+
+// Shards of the default size, in the order in which samples come.
+std::unique_ptr<Sink> open_shard_sink(const Spec& output, SpecKind kind,
+                                      const SinkOptions& options) {
+  if (options.task.count > 1) {
+    fail(Code::usage,
+         "{}: the tasks of --task would write shards of the same names; give each task a directory "
+         "of its own, or let each write one tar, and make shards of them with prep-pack",
+         printable(output.path));
+  }
+  ShardSinkOptions shards;
+  shards.tool = options.tool;
+  shards.settings = options.settings;
+  shards.inputs = options.inputs;
+  shards.force = options.force;
+  shards.dry_run = options.dry_run;
+  if (kind == SpecKind::tfrecord) shards.format.container = ShardContainer::tfrecord;
+  shards.format.compression = compression_for_name(output.path);
+  shards.example.describe_image = options.describe_image;
+  shards.failed = options.failed;
+  return std::make_unique<ShardSink>(output, std::move(shards));
 }
 
 class Registry final : public Containers {
@@ -307,7 +328,12 @@ class Registry final : public Containers {
 
   std::unique_ptr<Sink> open_sink(const Spec& output, const SinkOptions& options) const override {
     refuse_input_as_output(output, options.inputs);
-    switch (kind_of_output(output)) {
+    const SpecKind kind = kind_of_output(output);
+    const bool may_be_shards = kind == SpecKind::tar || kind == SpecKind::tfrecord;
+    if (may_be_shards && ShardPattern::matches(output.path)) {
+      return open_shard_sink(output, kind, options);
+    }
+    switch (kind) {
       case SpecKind::directory:
         refuse_odd_directory(output);
         return create_directory_sink(output.path, {options.tool, options.settings, options.task,
@@ -317,9 +343,6 @@ class Registry final : public Containers {
       case SpecKind::standard_stream:
         return std::make_unique<TarSink>(Fd(dup(STDOUT_FILENO)), "standard output");
       case SpecKind::tar:
-        if (is_shard_pattern(output.path)) {
-          fail(Code::usage, "{}: shards cannot be written by this version", printable(output.path));
-        }
         return std::make_unique<TarSink>(output.path);
       case SpecKind::tfrecord:
         return open_tfrecord_sink(output, {{}, options.describe_image, nullptr});

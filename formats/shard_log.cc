@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lib/core/error.h"
+#include "lib/core/sample.h"
 
 namespace prep {
 namespace {
@@ -55,15 +56,26 @@ Json to_json(const FinishedShard& shard) {
           {"labels", shard.labels}};
 }
 
+// A name that leaves the directory is not ours: files of these names are removed and replaced.
+std::string checked_name(const Json& json) {
+  const std::string name = json;
+  if (clean_path(name) != name) fail(Code::corrupt, "{}: not a shard's name", printable(name));
+  return name;
+}
+
 FinishedShard from_json(const Json& json) {
   FinishedShard shard;
   shard.number = json.at("number");
-  shard.record = {json.at("name"),  json.at("split"),  json.at("samples"),
-                  json.at("bytes"), json.at("sha256"), json.at("md5")};
+  shard.record = {checked_name(json.at("name")),
+                  json.at("split"),
+                  json.at("samples"),
+                  json.at("bytes"),
+                  json.at("sha256"),
+                  json.at("md5")};
   shard.mtime_ns = json.at("mtime_ns");
   shard.labels = json.at("labels");
   for (const Json& file : json.at("files")) {
-    shard.files.push_back({file.at(0), file.at(1), file.at(2)});
+    shard.files.push_back({checked_name(file.at(0)), file.at(1), file.at(2)});
   }
   return shard;
 }
@@ -71,13 +83,14 @@ FinishedShard from_json(const Json& json) {
 struct LogContent {
   std::string fingerprint;            // of the last run
   std::vector<FinishedShard> shards;  // which it finished
-  std::set<std::string> files;        // of all runs
+  EarlierRuns all;                    // of every run
   std::size_t size = 0;               // up to where it makes sense
 };
 
-void add_files(const FinishedShard& shard, std::set<std::string>& files) {
-  files.insert(shard.record.name);
-  for (const ExtraFile& file : shard.files) files.insert(file.name);
+void add(const ShardRecord& shard, const std::vector<ExtraFile>& files, EarlierRuns& runs) {
+  runs.files.insert(shard.name);
+  runs.shards.push_back({shard.name, shard.split});
+  for (const ExtraFile& file : files) runs.files.insert(file.name);
 }
 
 // What a killed run wrote last may be half a line: there the log ends.
@@ -94,9 +107,11 @@ LogContent parse_log(std::string_view text) {
         content.shards.clear();
       } else {
         content.shards.push_back(from_json(line));
-        add_files(content.shards.back(), content.files);
+        add(content.shards.back().record, content.shards.back().files, content.all);
       }
     } catch (const Json::exception&) {
+      return content;
+    } catch (const Error&) {
       return content;
     }
     content.size = end + 1;
@@ -114,16 +129,16 @@ bool is_as_left(const std::string& path, std::uint64_t size, std::optional<std::
 ShardLog::ShardLog(std::string directory, const std::string& tool, const Task& task)
     : directory_(std::move(directory)), path_(join_path(directory_, log_name(tool, task))) {
   make_directories(directory_);
-  was_there_ = access(path_.c_str(), F_OK) == 0;
   file_ = open_and_lock(path_, directory_);
   LogContent content = parse_log(read_whole(file_, path_));
   fingerprint_ = std::move(content.fingerprint);
   shards_ = std::move(content.shards);
   size_ = content.size;
+  is_used_ = size_ > 0;
 }
 
 ShardLog::~ShardLog() {
-  if (file_ && !was_there_) unlink(path_.c_str());
+  if (file_ && !is_used_) unlink(path_.c_str());
 }
 
 std::vector<FinishedShard> ShardLog::finished(const std::string& fingerprint) const {
@@ -143,7 +158,7 @@ std::vector<FinishedShard> ShardLog::finished(const std::string& fingerprint) co
 // Nothing is taken away from the log: until the new run is complete, somebody must know the old
 // one's shards.
 void ShardLog::start(const std::string& fingerprint) {
-  was_there_ = true;  // and stays until complete()
+  is_used_ = true;  // until complete()
   const auto end = static_cast<off_t>(size_);
   if (ftruncate(file_.get(), end) != 0 || lseek(file_.get(), end, SEEK_SET) < 0) {
     fail_errno(errno, "write", path_);
@@ -160,6 +175,9 @@ void ShardLog::add(const FinishedShard& shard) {
          printable(directory_));
   }
   write_fully(file_.get(), as_bytes(to_json(shard).dump() + "\n"), path_);
+}
+
+void ShardLog::sync() {
   if (fdatasync(file_.get()) != 0) fail_errno(errno, "sync", path_);
 }
 
@@ -174,42 +192,45 @@ void ShardLog::complete() {
 
 namespace {
 
-void add_manifest(const std::string& path, std::set<std::string>& files) {
+void add_manifest(const std::string& path, EarlierRuns& runs) {
   Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return;
   try {
     const Manifest manifest = Manifest::parse(read_whole(fd, path), path);
-    for (const ShardRecord& shard : manifest.shards) files.insert(shard.name);
-    for (const ExtraFile& file : manifest.files) files.insert(file.name);
-    files.insert(std::string(base_name(path)));
-    files.insert(kSumsName);
+    for (const ShardRecord& shard : manifest.shards) add(shard, {}, runs);
+    for (const ExtraFile& file : manifest.files) runs.files.insert(file.name);
+    runs.files.insert(std::string(base_name(path)));
+    runs.files.insert(kSumsName);
   } catch (const Error&) {
     // Somebody else's file of that name.
   }
 }
 
-void add_log(const std::string& path, std::set<std::string>& files) {
+void add_log(const std::string& path, EarlierRuns& runs) {
   Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd) files.merge(parse_log(read_whole(fd, path)).files);
+  if (!fd) return;
+  EarlierRuns all = parse_log(read_whole(fd, path)).all;
+  runs.files.merge(all.files);
+  runs.shards.insert(runs.shards.end(), all.shards.begin(), all.shards.end());
 }
 
 }  // namespace
 
-std::set<std::string> files_of_earlier_runs(const std::string& directory) {
-  std::set<std::string> files;
+EarlierRuns find_earlier_runs(const std::string& directory) {
+  EarlierRuns runs;
   DIR* raw = opendir(directory.c_str());
-  if (!raw) return files;
+  if (!raw) return runs;
   const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
   while (const dirent* entry = readdir(raw)) {
     const std::string_view name = entry->d_name;
     const std::string path = join_path(directory, name);
     if (name.starts_with("manifest.") && name.ends_with(".json")) {
-      add_manifest(path, files);
+      add_manifest(path, runs);
     } else if (name.starts_with(".prep-") && name.ends_with(".partial")) {
-      add_log(path, files);
+      add_log(path, runs);
     }
   }
-  return files;
+  return runs;
 }
 
 }  // namespace prep

@@ -32,15 +32,17 @@ class ShardLog {
   ShardLog(std::string directory, const std::string& tool, const Task& task);
   ShardLog(const ShardLog&) = delete;
   ShardLog& operator=(const ShardLog&) = delete;
-  // Takes the file away if nothing was ever written to it.
+  // Takes the file away if nothing is in it.
   ~ShardLog();
 
   // The shards that a run with this fingerprint finished and that are still as it left them.
   std::vector<FinishedShard> finished(const std::string& fingerprint) const;
   // Before anything is written: takes up that run's log, or begins a new one.
   void start(const std::string& fingerprint);
-  // A shard is complete and durable under its temporary name. throws Error io.
+  // A shard is complete and durable under its temporary name; it gets its final one after the next
+  // sync(). throws Error io.
   void add(const FinishedShard& shard);
+  void sync();
   // The manifest is written: nothing is left to be told. throws Error io, also when the directory
   // was removed meanwhile.
   void complete();
@@ -48,14 +50,20 @@ class ShardLog {
  private:
   const std::string directory_, path_;
   Fd file_;
-  bool was_there_ = false;
+  bool is_used_ = false;     // something is in it
   std::string fingerprint_;  // of the run that left the file
   std::vector<FinishedShard> shards_;
   std::size_t size_ = 0;  // of what makes sense in the file
 };
 
-// All shards and files beside them in a directory that its manifests and logs know, whoever wrote
-// them; and the manifests themselves.
-std::set<std::string> files_of_earlier_runs(const std::string& directory);
+// What runs have left in a directory, by their manifests and logs, whoever wrote them.
+struct EarlierRuns {
+  std::set<std::string> files;  // shards, what lies beside them, the manifests themselves
+  struct Shard {
+    std::string name, split;
+  };
+  std::vector<Shard> shards;
+};
+EarlierRuns find_earlier_runs(const std::string& directory);
 
 }  // namespace prep

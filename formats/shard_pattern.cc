@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
-#include "lib/core/file_io.h"
+#include "lib/core/sample.h"
 
 namespace prep {
 namespace {
@@ -52,7 +52,18 @@ ShardPattern::ShardPattern(std::string_view pattern) : text_(pattern) {
   directory_ = slash == std::string_view::npos ? "."
                : slash == 0                    ? "/"
                                                : std::string(pattern.substr(0, slash));
-  parse(slash == std::string_view::npos ? pattern : pattern.substr(slash + 1));
+  const std::string_view name =
+      slash == std::string_view::npos ? pattern : pattern.substr(slash + 1);
+  if (!is_utf8(name)) {
+    fail(Code::usage, "{}: shards' names must be UTF-8, for the manifest", printable(pattern));
+  }
+  parse(name);
+  // What a manifest would not take for a name inside of its directory.
+  const std::string example = this->name("x", 0, 0);
+  if (clean_path(example) != example) {
+    fail(Code::usage, "{}: would give no proper file names, such as '{}'", printable(pattern),
+         printable(example));
+  }
 }
 
 void ShardPattern::parse(std::string_view pattern) {

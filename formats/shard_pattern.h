@@ -15,7 +15,8 @@ class ShardPattern {
   // Whether a path has a "%d" or the like, and so is a pattern.
   static bool matches(std::string_view path);
 
-  // throws Error usage for another conversion, or for more than two.
+  // throws Error usage for another conversion, for more than two, or for names that are not UTF-8,
+  // which a manifest could not hold.
   explicit ShardPattern(std::string_view pattern);
 
   bool needs_total() const { return has_total_; }

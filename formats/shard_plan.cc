@@ -115,8 +115,11 @@ class SplitPlanner {
 
   void run() {
     if (begin_ == end_) fail(Code::usage, "{}there are no samples for it", prefix());
-    if (options_.max_size > 0 && options_.equal == PlanOptions::Equal::no) return by_size();
-    const std::uint64_t shards = shard_count();
+    for (std::uint64_t i = begin_; options_.max_size > 0 && i < end_; ++i) {
+      plan_.oversized += size(i) > room();
+    }
+    if (options_.shards == 0 && options_.equal == PlanOptions::Equal::no) return by_limits();
+    const std::uint64_t shards = options_.shards > 0 ? options_.shards : fewest_shards();
     if (shards > count()) {
       fail(Code::usage, "{}there are {} samples for {} shards", prefix(), count(), shards);
     }
@@ -135,53 +138,61 @@ class SplitPlanner {
     plan_.shards.push_back({split_, next_index_++, begin, end, std::nullopt});
   }
 
-  void by_size() {
-    std::uint64_t begin = begin_, used = options_.shard_overhead;
+  // What the samples of a shard may take.
+  std::uint64_t room() const {
+    if (options_.max_size == 0) return UINT64_MAX;
+    return options_.max_size - std::min(options_.shard_overhead, options_.max_size);
+  }
+
+  void by_limits() {
+    const std::uint64_t max_count = options_.max_count > 0 ? options_.max_count : UINT64_MAX;
+    std::uint64_t begin = begin_, left = room();
     for (std::uint64_t i = begin_; i < end_; ++i) {
-      const std::uint64_t more = size(i);
-      plan_.oversized += options_.shard_overhead + more > options_.max_size;
-      if (i > begin && used + more > options_.max_size) {
+      const std::uint64_t more = options_.max_size > 0 ? size(i) : 0;
+      if (i > begin && (more > left || i - begin == max_count)) {
         add(begin, i);
         begin = i;
-        used = options_.shard_overhead;
+        left = room();
       }
-      used += more;
+      left -= std::min(more, left);
     }
     add(begin, end_);
   }
 
-  std::uint64_t shard_count() const {
-    if (options_.shards > 0) return options_.shards;
-    if (options_.max_count > 0) {
-      // With `drop`, no shard may be made of what is left over.
-      const std::uint64_t full = count() / options_.max_count;
-      const bool round_up = full == 0 || options_.equal != PlanOptions::Equal::drop;
-      return round_up ? (count() + options_.max_count - 1) / options_.max_count : full;
-    }
-    return count_by_size();
-  }
-
-  // The fewest shards of equal counts of which none is too large. What single samples make too
-  // large no number of shards mends.
-  std::uint64_t count_by_size() const {
+  // The fewest shards of equal counts that keep to the limits.
+  std::uint64_t fewest_shards() const {
+    std::uint64_t shards = 1;
+    if (options_.max_count > 0) shards = (count() + options_.max_count - 1) / options_.max_count;
+    if (options_.max_size == 0) return shards;
+    // The sizes of all samples before each. Those that are too large for any shard count for
+    // nothing, since no number of shards would be enough for them.
     std::vector<std::uint64_t> sums(count() + 1);
-    for (std::uint64_t i = 0; i < count(); ++i) sums[i + 1] = sums[i] + size(begin_ + i);
-    const std::uint64_t room = options_.max_size > options_.shard_overhead
-                                   ? options_.max_size - options_.shard_overhead
-                                   : 1;
-    std::uint64_t shards = std::min((sums.back() + room - 1) / room, count());
-    for (int tries = 0; tries < kMaxTries && shards < count(); ++tries) {
-      if (fits(sums, shards, room)) break;
-      shards = std::min(shards + std::max<std::uint64_t>(1, shards / 64), count());
+    std::uint64_t all = 0;
+    for (std::uint64_t i = 0; i < count(); ++i) {
+      const std::uint64_t one = size(begin_ + i);
+      sums[i + 1] = sums[i] + (one > room() ? 0 : one);
+      all += std::min(one, room());
     }
-    return std::max<std::uint64_t>(shards, 1);
+    if (all > 0) shards = std::max(shards, (all - 1) / room() + 1);
+    for (int tries = 0; tries < kMaxTries && shards < count() && !fit(sums, shards); ++tries) {
+      shards += std::max<std::uint64_t>(1, shards / 64);
+    }
+    return std::min(shards, count());
   }
 
-  bool fits(const std::vector<std::uint64_t>& sums, std::uint64_t shards,
-            std::uint64_t room) const {
-    for (std::uint64_t i = 0, begin = 0; i < shards; ++i) {
-      const std::uint64_t end = begin + count() / shards + (i < count() % shards);
-      if (sums[end] - sums[begin] > room) return false;
+  // Whether that many shards of equal counts are none of them too large.
+  bool fit(const std::vector<std::uint64_t>& sums, std::uint64_t shards) const {
+    const std::uint64_t each = count() / shards, longer = count() % shards;
+    const bool drop = options_.equal == PlanOptions::Equal::drop;
+    std::uint64_t begin = 0;
+    for (std::uint64_t i = 0; i < shards; ++i) {
+      const std::uint64_t end = begin + each + (i < longer && !drop);
+      std::uint64_t used = sums[end] - sums[begin];
+      if (options_.equal == PlanOptions::Equal::pad && longer > 0 && i >= longer) {
+        const std::uint64_t again = place_to_repeat(i - longer, longer, each);
+        used += sums[again + 1] - sums[again];
+      }
+      if (used > room()) return false;
       begin = end;
     }
     return true;
@@ -189,26 +200,28 @@ class SplitPlanner {
 
   // Shards whose counts differ by one at most, the longer ones first; or made equal.
   void by_count(std::uint64_t shards) {
-    const std::uint64_t each = count() / shards, more = count() % shards;
+    const std::uint64_t each = count() / shards, longer = count() % shards;
     const bool drop = options_.equal == PlanOptions::Equal::drop;
     const std::size_t first = plan_.shards.size();
     std::uint64_t begin = begin_;
     for (std::uint64_t i = 0; i < shards; ++i) {
-      const std::uint64_t end = begin + each + (i < more && !drop);
+      const std::uint64_t end = begin + each + (i < longer && !drop);
       add(begin, end);
       begin = end;
     }
     for (; begin < end_; ++begin) plan_.dropped.push_back(plan_.order[begin]);
-    if (options_.equal == PlanOptions::Equal::pad && more > 0) pad(first, more, each + 1);
+    if (options_.equal != PlanOptions::Equal::pad || longer == 0) return;
+    for (std::uint64_t i = longer; i < shards; ++i) {
+      plan_.shards[first + i].repeated =
+          plan_.order[begin_ + place_to_repeat(i - longer, longer, each)];
+    }
   }
 
-  // The short shards repeat samples of the long ones, one each, from the first shard on.
-  void pad(std::size_t first, std::uint64_t longer, std::uint64_t each) {
-    std::uint64_t next = 0;
-    for (std::size_t i = first + longer; i < plan_.shards.size(); ++i, ++next) {
-      const std::uint64_t from = next % longer, place = next / longer % each;
-      plan_.shards[i].repeated = plan_.order[plan_.shards[first + from].begin + place];
-    }
+  // The short shards repeat samples of the longer ones: first each one's first sample, then each
+  // one's second.
+  static std::uint64_t place_to_repeat(std::uint64_t nth, std::uint64_t longer,
+                                       std::uint64_t each) {
+    return nth % longer * (each + 1) + nth / longer % (each + 1);
   }
 
   const PlanOptions& options_;
@@ -238,8 +251,9 @@ std::vector<Split> parse_splits(std::string_view text) {
     rest.remove_prefix(std::min(one.size() + 1, rest.size()));
     const std::size_t equals = one.find('=');
     const std::string name(one.substr(0, equals));
+    // They are parts of file names, and stand in manifests.
     if (equals == std::string_view::npos || name.empty() || name.find('/') != std::string::npos ||
-        name.find('\0') != std::string::npos || name.starts_with('.')) {
+        printable(name) != name || name.starts_with('.')) {
       fail(Code::usage, "--split {}: give names and shares, as in train=0.9,val=0.1",
            printable(text));
     }

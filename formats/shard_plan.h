@@ -33,10 +33,11 @@ struct PlanOptions {
   // Instead, each label's samples are divided as the shares say, to the nearest sample, in the
   // order of that hash.
   bool stratify = false;
-  // Exactly one of the three. `shards` are those of each split, and differ by one sample at most.
+  // Either so many shards of each split, whose numbers of samples differ by one at most; or as few
+  // as the limits allow (0: no limit; not both 0).
   std::uint64_t shards = 0;
   std::uint64_t max_count = 0;
-  std::uint64_t max_size = 0;  // in the measure of `size`
+  std::uint64_t max_size = 0;  // in the measure of `size`; a larger sample is let through
   Equal equal = Equal::no;
   // What a sample takes of a shard, and what a shard takes by itself.
   std::function<std::uint64_t(std::uint64_t)> size;
@@ -56,7 +57,7 @@ struct ShardPlan {
   std::vector<std::uint64_t> order;  // samples of the catalog, split by split
   std::vector<PlannedShard> shards;
   std::vector<std::uint64_t> dropped;  // samples that are in no shard
-  // Single samples that are larger than max_size, and so have a shard of their own.
+  // Samples that are larger than max_size; without `equal` each has a shard of its own.
   std::uint64_t oversized = 0;
 
   std::uint64_t shards_of(std::size_t split) const;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "formats/published_settings.h"
 #include "formats/shard_set.h"
 #include "formats/tar_sample_writer.h"
 #include "formats/tree.h"
@@ -24,6 +25,11 @@ constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 constexpr char kStreamFingerprint[] = "a stream, which no run can take up again";
 // Shards that are written, but not yet digested and synced.
 constexpr std::size_t kMaxClosing = 2;
+// How often a file that no run of ours seems to know is asked for again.
+constexpr int kLookAgain = 4;
+constexpr char kOversized[] = "samples are larger than --max-size: their shards are, too";
+constexpr char kFailedBefore[] =
+    "samples had failed when the shards were made, and are not in them";
 
 std::string task_suffix(const Task& task) {
   return task.count == 1 ? "" : fmt::format(".{}-of-{}", task.index, task.count);
@@ -66,18 +72,19 @@ std::string compression_name(Compression compression) {
 
 }  // namespace
 
-ShardSink::ShardSink(std::string_view pattern, ShardSinkOptions options)
-    : pattern_(pattern), options_(std::move(options)) {
+ShardSink::ShardSink(const Spec& output, ShardSinkOptions options)
+    : pattern_(output.path), options_(std::move(options)) {
   if (!has_plan() && (pattern_.needs_total() || pattern_.needs_split())) {
     fail(
         Code::usage,
         "{}: how many shards there will be, and of which split, is known only when all samples are "
         "listed before; prep-pack does that",
-        printable(pattern));
+        printable(output.path));
   }
+  published_ = published_settings(options_.inputs, output, options_.settings);
   staging_ =
       join_path(directory(), fmt::format(".{}{}.tmp", options_.tool, task_suffix(options_.task)));
-  known_ = files_of_earlier_runs(directory());
+  earlier_ = find_earlier_runs(directory());
   if (options_.dry_run) return;
   log_ = std::make_unique<ShardLog>(directory(), options_.tool, options_.task);
 }
@@ -98,18 +105,35 @@ std::string ShardSink::shard_name(std::uint64_t number) const {
   return pattern_.name(shard.split, shard.index, shard.total);
 }
 
-// The shards of all tasks and their indexes; of a stream, as far as they are known.
+bool ShardSink::may_give(const std::string& path) const {
+  const bool hidden = path.starts_with('.') || path.find("/.") != std::string::npos;
+  return !hidden && pattern_.may_give(path, has_plan() ? plan_.splits : std::vector{std::string()});
+}
+
+// A shard's name, and those of its indexes.
+void ShardSink::add_names(std::uint64_t number, std::set<std::string>& names) const {
+  const std::string name = shard_name(number);
+  names.insert(name);
+  for (const IndexKind kind : options_.format.indexes) {
+    if (std::string index = shard_index_name(kind, name); !index.empty()) {
+      names.insert(std::move(index));
+    }
+  }
+}
+
+// Those of all tasks; of a stream, as far as they are known.
 std::set<std::string> ShardSink::planned_names() const {
   std::set<std::string> names;
   const std::uint64_t count = has_plan() ? plan_.shards.size() : next_number_;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::string name = shard_name(i);
-    names.insert(name);
-    for (const IndexKind kind : options_.format.indexes) {
-      if (const std::string index = shard_index_name(kind, name); !index.empty()) {
-        names.insert(index);
-      }
-    }
+  for (std::uint64_t i = 0; i < count; ++i) add_names(i, names);
+  return names;
+}
+
+// Those that this run does not make: of other tasks, or finished before.
+std::set<std::string> ShardSink::kept_names() const {
+  std::set<std::string> names;
+  for (std::uint64_t i = 0; i < plan_.shards.size(); ++i) {
+    if (!is_mine(i) || recalled_.contains(i)) add_names(i, names);
   }
   return names;
 }
@@ -120,10 +144,14 @@ void ShardSink::set_plan(ShardSetPlan plan) {
       Digest::Kind::sha256,
       as_bytes(nlohmann::json{{"settings", options_.settings}, {"listing", plan_.listing}}.dump(
           -1, ' ', true, nlohmann::json::error_handler_t::replace)));
-  if (!options_.force) {
-    recall();
-    refuse_foreign(planned_names());
-  }
+  if (plan_.oversized > 0) warnings_[kOversized] += plan_.oversized;
+  if (!options_.force) recall();
+  if (complete_) return;
+  const std::set<std::string> planned = planned_names();
+  refuse_inputs(planned);
+  if (options_.force) return;
+  refuse_other_sets();
+  refuse_foreign(planned);
   check_space();
 }
 
@@ -147,7 +175,10 @@ bool ShardSink::recall_manifest() {
     const std::string path = join_path(directory(), name);
     if (access(path.c_str(), F_OK) != 0) continue;
     try {
-      if (!is_whole(Manifest::parse(read_text_file(path, kLargestManifest), path))) continue;
+      const Manifest manifest = Manifest::parse(read_text_file(path, kLargestManifest), path);
+      if (!is_whole(manifest)) continue;
+      const std::uint64_t listed = std::min(manifest.failed, plan_.failed);
+      if (manifest.failed > listed) warnings_[kFailedBefore] += manifest.failed - listed;
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
       continue;  // not one of ours, or damaged
@@ -158,49 +189,111 @@ bool ShardSink::recall_manifest() {
   return false;
 }
 
-// Whether a manifest tells of this task's shards, made from the same, and they are there.
+// Whether a manifest tells of this task's shards, made from the same, and they are there. One that
+// lacks more samples than are tolerated now is no reason to do nothing.
 bool ShardSink::is_whole(const Manifest& manifest) const {
   if (manifest.listing != plan_.listing || manifest.tool_version != kVersion ||
-      manifest.settings != options_.published_settings ||
+      manifest.settings != published_ ||
       manifest.container != container_name(options_.format.container)) {
     return false;
   }
-  std::set<std::string> there;
-  for (const ShardRecord& shard : manifest.shards) {
+  const auto is_there = [&](const std::string& name, std::uint64_t bytes) {
     struct stat st {};
-    const std::string path = join_path(directory(), shard.name);
-    if (stat(path.c_str(), &st) == 0 && static_cast<std::uint64_t>(st.st_size) == shard.bytes) {
-      there.insert(shard.name);
-    }
+    return stat(join_path(directory(), name).c_str(), &st) == 0 &&
+           static_cast<std::uint64_t>(st.st_size) == bytes;
+  };
+  std::set<std::string> there;
+  std::uint64_t samples = manifest.failed;
+  for (const ShardRecord& shard : manifest.shards) {
+    samples += shard.samples;
+    if (is_there(shard.name, shard.bytes)) there.insert(shard.name);
   }
   for (std::uint64_t i = 0; i < plan_.shards.size(); ++i) {
     if (is_mine(i) && !there.contains(shard_name(i))) return false;
   }
-  return true;
+  return std::all_of(manifest.files.begin(), manifest.files.end(),
+                     [&](const ExtraFile& file) { return is_there(file.name, file.bytes); }) &&
+         (!options_.tolerates || options_.tolerates(manifest.failed, samples));
 }
 
 // Shards that nobody knows would be taken for part of the new set, or be overwritten.
-void ShardSink::refuse_foreign(const std::set<std::string>& planned) const {
+void ShardSink::refuse_foreign(const std::set<std::string>& planned) {
+  std::vector<std::string> names;
   for_each_file(directory(), [&](int, const std::string& path, const char*) {
-    const bool hidden = path.starts_with('.') || path.find("/.") != std::string::npos;
-    if (hidden || known_.contains(path)) return;
-    if (!planned.contains(path) && !pattern_.may_give(path, plan_.splits)) return;
-    fail(
-        Code::usage,
-        "{}: is there already, and is not known to be a run's of ours; remove it, write to another "
-        "directory, or give --force to replace such files",
-        printable(join_path(directory(), path)));
+    if (planned.contains(path) || may_give(path)) names.push_back(path);
+  });
+  // Other tasks may be at work: what they have written stands in their logs, but those may have
+  // been read before that.
+  const auto is_foreign = [&](const std::string& name) { return !earlier_.files.contains(name); };
+  auto foreign = names.end();
+  for (int attempt = 0; attempt < kLookAgain; ++attempt) {
+    foreign = std::find_if(names.begin(), names.end(), is_foreign);
+    if (foreign == names.end()) return;
+    earlier_ = find_earlier_runs(directory());
+  }
+  fail(Code::usage,
+       "{}: is there already, and is not known to be a run's of ours; remove it, write to another "
+       "directory, or give --force to replace such files",
+       printable(join_path(directory(), *foreign)));
+}
+
+// A directory has one manifest, and so holds one set.
+void ShardSink::refuse_other_sets() const {
+  for (const EarlierRuns::Shard& shard : earlier_.shards) {
+    if (pattern_.may_give(shard.name, {shard.split})) continue;
+    fail(Code::usage,
+         "{}: is a shard of another set in that directory; write to a directory of its own, or "
+         "give --force to remove the other set",
+         printable(join_path(directory(), shard.name)));
+  }
+}
+
+// What will be removed or replaced must not be what is being read.
+void ShardSink::refuse_inputs(const std::set<std::string>& planned) const {
+  std::set<std::pair<dev_t, ino_t>> inputs;
+  struct stat st {};
+  for (const Spec& input : options_.inputs) {
+    if (input.path == "-") {
+      if (fstat(STDIN_FILENO, &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
+      continue;
+    }
+    const bool is_one = stat(input.path.c_str(), &st) == 0;
+    for (const std::string& path : is_one ? std::vector{input.path} : expand_braces(input.path)) {
+      if (stat(path.c_str(), &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
+    }
+  }
+  for_each_file(directory(), [&](int, const std::string& path, const char*) {
+    if (!planned.contains(path) && !earlier_.files.contains(path) && !may_give(path)) return;
+    const std::string name = join_path(directory(), path);
+    if (stat(name.c_str(), &st) != 0 || !inputs.contains({st.st_dev, st.st_ino})) return;
+    fail(Code::usage, "{}: is an input, and would be replaced; write to another directory",
+         printable(name));
   });
 }
 
+// What goes when the run begins.
+std::uint64_t ShardSink::replaced_bytes() const {
+  const std::set<std::string> kept = kept_names();
+  std::uint64_t bytes = 0;
+  for (const std::string& name : earlier_.files) {
+    struct stat st {};
+    if (kept.contains(name) || lstat(join_path(directory(), name).c_str(), &st) != 0) continue;
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1) {
+      bytes += std::min(static_cast<std::uint64_t>(st.st_size),
+                        static_cast<std::uint64_t>(st.st_blocks) * 512);
+    }
+  }
+  return bytes;
+}
+
 void ShardSink::check_space() const {
-  if (!log_ || plan_.bytes == 0 || options_.force || complete_) return;
+  struct statvfs space {};
+  if (!log_ || plan_.bytes == 0 || statvfs(directory().c_str(), &space) != 0) return;
   std::uint64_t done = 0;
   for (const auto& [number, shard] : finished_) done += shard.record.bytes;
-  struct statvfs space {};
-  if (statvfs(directory().c_str(), &space) != 0) return;
-  const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
   const std::uint64_t needed = plan_.bytes - std::min(done, plan_.bytes);
+  std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
+  if (needed > free) free += replaced_bytes();
   if (needed <= free) return;
   fail(Code::io,
        "{}: the shards need {}, and {} are free: {} are missing (--force writes all the same)",
@@ -212,34 +305,39 @@ void ShardSink::start() {
   if (has_plan()) {
     log_->start(fingerprint_);
     replace_earlier_runs();
-  } else if (!options_.force) {
-    refuse_foreign({});
+  } else {
+    refuse_inputs({});
+    if (!options_.force) {
+      refuse_other_sets();
+      refuse_foreign({});
+    }
   }
   remove_staging(staging_);
 }
 
-// From here on, what was there is not complete any more. Shards that will not be overwritten would
-// be taken for part of the new set.
+// From here on, what was there is not complete any more. Shards that are not of this run would be
+// taken for part of the new set.
 void ShardSink::replace_earlier_runs() {
-  for (const std::string& name :
-       {std::string(kManifestName), std::string(kSumsName), partial_manifest_name(options_.task)}) {
+  const auto remove = [&](const std::string& name) {
     const std::string path = join_path(directory(), name);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
+  };
+  remove(kManifestName);
+  remove(kSumsName);
+  remove(partial_manifest_name(options_.task));
+  const std::set<std::string> kept = kept_names();
+  for (const std::string& name : earlier_.files) {
+    if (!kept.contains(name) && !name.starts_with("manifest.")) remove(name);
   }
-  const std::set<std::string> planned = planned_names();
-  for (const std::string& name : known_) {
-    const std::string path = join_path(directory(), name);
-    if (planned.contains(name) || name.starts_with("manifest.")) continue;
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
-  }
-  if (options_.force) {
-    for_each_file(directory(), [&](int, const std::string& path, const char* name) {
-      if (name[0] != '.' && !planned.contains(path) && pattern_.may_give(path, plan_.splits)) {
-        unlink(join_path(directory(), path).c_str());
-      }
-    });
-  }
+  if (options_.force) remove_forced(planned_names());
   remove_other_splits();
+}
+
+// Shards of whatever origin.
+void ShardSink::remove_forced(const std::set<std::string>& planned) const {
+  for_each_file(directory(), [&](int parent, const std::string& path, const char* name) {
+    if (!planned.contains(path) && may_give(path)) unlinkat(parent, name, 0);
+  });
 }
 
 // Runs that shared the work in another way are history, unless they are alive.
@@ -303,9 +401,11 @@ void ShardSink::decide_schema(const Sample& sample) {
 void ShardSink::put(const Sample& sample) {
   decide_schema(sample);
   try {
-    const bool is_next = has_plan() ? current_.number != sample.destination : is_full(sample);
-    if (current_.file && is_next) close_current();
-    if (!current_.file) open(has_plan() ? sample.destination : next_number_++);
+    choose_shard(sample);
+  } catch (const Error& error) {
+    fail_write(error);
+  }
+  try {
     current_.file->add(sample);
   } catch (const BadSample&) {
     throw;
@@ -314,17 +414,31 @@ void ShardSink::put(const Sample& sample) {
   }
 }
 
+// The sample's shard is the one that is open, after this.
+void ShardSink::choose_shard(const Sample& sample) {
+  const bool is_next = has_plan() ? current_.number != sample.destination : is_full(sample);
+  if (current_.file && is_next) close_current();
+  if (current_.file) return;
+  open(has_plan() ? sample.destination : next_number_++);
+  if (!has_plan() && is_too_large_with(sample)) ++warnings_[kOversized];
+}
+
+std::uint64_t ShardSink::size_of(const Sample& sample) const {
+  std::vector<ExampleSchema::PartSize> parts;
+  for (const Part& part : sample.parts) parts.push_back({part.name, part.content->size()});
+  return sample_size(options_.format.container, options_.format.schema.get(), sample.key, parts);
+}
+
 // Whether a shard of a stream is full before this sample.
 bool ShardSink::is_full(const Sample& sample) const {
   if (!current_.file || current_.file->samples() == 0) return false;
   if (options_.max_count > 0 && current_.file->samples() >= options_.max_count) return true;
-  std::vector<ExampleSchema::PartSize> parts;
-  for (const Part& part : sample.parts) parts.push_back({part.name, part.content->size()});
-  const ShardContainer container = options_.format.container;
-  return options_.max_size > 0 &&
-         empty_shard_size(container) + current_.file->size() +
-                 sample_size(container, options_.format.schema.get(), sample.key, parts) >
-             options_.max_size;
+  return is_too_large_with(sample);
+}
+
+bool ShardSink::is_too_large_with(const Sample& sample) const {
+  const std::uint64_t used = empty_shard_size(options_.format.container) + current_.file->size();
+  return options_.max_size > 0 && used + size_of(sample) > options_.max_size;
 }
 
 // A full disk: says how much more is needed.
@@ -375,6 +489,14 @@ bool ShardSink::assist() {
 }
 
 void ShardSink::seal(Open shard) {
+  try {
+    finish(std::move(shard));
+  } catch (const Error& error) {
+    fail_write(error);
+  }
+}
+
+void ShardSink::finish(Open shard) {
   FinishedShard finished = shard.file->seal(shard.number);
   if (!has_plan()) {
     const std::lock_guard lock(mutex_);
@@ -385,7 +507,10 @@ void ShardSink::seal(Open shard) {
   // A shard that lacks samples is not taken for finished by another run.
   const bool whole = finished.record.samples == plan_.shards[shard.number].samples;
   const std::lock_guard lock(mutex_);
-  if (whole) log_->add(finished);
+  if (whole) {
+    log_->add(finished);
+    log_->sync();
+  }
   shard.file->publish();
   finished_.emplace(finished.number, std::move(finished));
 }
@@ -406,11 +531,19 @@ void ShardSink::seal_all() {
 void ShardSink::publish_stream() {
   log_->start(kStreamFingerprint);
   replace_earlier_runs();
-  for (auto& [number, shard] : sealed_) {
-    log_->add(finished_.at(number));
-    shard.file->publish();
-  }
+  for (const auto& [number, shard] : finished_) log_->add(shard);
+  log_->sync();
+  for (const auto& [number, shard] : sealed_) shard.file->publish();
   sealed_.clear();
+}
+
+// The names of shards below the manifest's directory; its own are synced with the manifest.
+void ShardSink::sync_directories() const {
+  std::set<std::string> directories;
+  for (const auto& [number, shard] : finished_) {
+    directories.insert(parent_directory(join_path(directory(), shard.record.name)));
+  }
+  for (const std::string& path : directories) sync_directory(path);
 }
 
 // Shards of another size than planned are what --equal is there to prevent, and one without any
@@ -440,16 +573,17 @@ Manifest ShardSink::make_manifest() const {
   Manifest manifest;
   manifest.tool = options_.tool;
   manifest.tool_version = kVersion;
-  manifest.settings = options_.published_settings;
+  manifest.settings = published_;
   manifest.listing = plan_.listing;
   manifest.task = options_.task;
   manifest.container = container_name(options_.format.container);
   manifest.compression = compression_name(options_.format.compression);
   if (options_.format.schema) manifest.schema = options_.format.schema->to_json();
   std::map<std::int64_t, ClassRecord> classes;
-  for (std::size_t i = 0; i < plan_.class_names.size(); ++i) {
+  const auto& names = has_plan() ? plan_.class_names : options_.class_names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    classes[index] = {plan_.class_names[i], index, 0};
+    classes[index] = {names[i], index, 0};
   }
   for (const auto& [number, shard] : finished_) {
     manifest.shards.push_back(shard.record);
@@ -474,10 +608,14 @@ void ShardSink::commit() {
     utimensat(AT_FDCWD, found_manifest_.c_str(), nullptr, 0);
     return;
   }
+  if (has_plan() ? plan_.shards.empty() : next_number_ == 0) {
+    fail(Code::empty, "there is no sample for any shard");
+  }
   if (!started_) start();
   seal_all();
   check_counts();
   if (!has_plan()) publish_stream();
+  sync_directories();
   Manifest manifest = make_manifest();
   if (options_.task.count == 1) {
     write_shard_set(directory(), std::move(manifest), options_.format.indexes);

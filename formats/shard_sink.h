@@ -22,14 +22,15 @@
 #include "formats/shard_log.h"
 #include "formats/shard_pattern.h"
 #include "lib/core/key_hash.h"
+#include "lib/core/spec.h"
 #include "lib/core/stream.h"
 
 namespace prep {
 
 struct ShardSinkOptions {
   std::string tool = "prep-pack";
-  std::string settings;                       // all that decides the bytes, inputs included
-  nlohmann::ordered_json published_settings;  // what the manifest tells of them
+  std::string settings;      // SinkOptions::settings: all that decides the bytes
+  std::vector<Spec> inputs;  // for the manifest, and so that none of them is replaced
   Task task;
   bool force = false;    // shards that are there count for nothing, and others may be replaced
   bool dry_run = false;  // nothing is written
@@ -38,10 +39,13 @@ struct ShardSinkOptions {
   // Of TFRecords, where `format.schema` is null: the first sample decides.
   ExampleOptions example;
   // Without a plan.
+  std::vector<std::string> class_names;    // by label
   std::uint64_t max_size = 1'000'000'000;  // before compression; a larger sample has its own shard
   std::uint64_t max_count = 0;             // 0: any number
-  // How many samples failed, for the manifest. May be null.
+  // How many samples failed so far, for the manifest. May be null.
   std::function<std::uint64_t()> failed;
+  // Whether so many bad samples of so many are tolerated. May be null: any number.
+  std::function<bool(std::uint64_t, std::uint64_t)> tolerates;
 };
 
 // All shards of all tasks: number i is task (i mod N)'s.
@@ -57,6 +61,7 @@ struct ShardSetPlan {
   std::uint64_t bytes = 0;          // that this task's shards will take; 0 if that is not known
   bool equal = false;               // a shard with fewer samples than planned is an error
   std::uint64_t failed = 0;         // samples that could not be listed
+  std::uint64_t oversized = 0;      // samples that are larger than a shard should be
   std::vector<std::string> dropped;
   std::vector<RepeatedSample> repeated;
   std::vector<std::string> class_names;  // by label; empty if only numbers are known
@@ -66,11 +71,11 @@ class ShardSink final : public Sink {
  public:
   // throws Error usage (a pattern that does not go with the options), io (another run is writing
   // there).
-  ShardSink(std::string_view pattern, ShardSinkOptions options);
+  ShardSink(const Spec& output, ShardSinkOptions options);
   ~ShardSink() override;
 
   // Before the first sample. throws Error usage where shards are in the way that no run of ours has
-  // made, io where the disk is too small.
+  // made, or that are of another set, or an input; io where the disk is too small.
   void set_plan(ShardSetPlan plan);
   // Whether all of this task's shards are there, made with the same settings from the same inputs.
   bool is_complete() const { return complete_; }
@@ -99,26 +104,38 @@ class ShardSink final : public Sink {
   bool is_mine(std::uint64_t number) const {
     return number % options_.task.count == options_.task.index;
   }
+  bool may_give(const std::string& path) const;
+  void add_names(std::uint64_t number, std::set<std::string>& names) const;
   std::set<std::string> planned_names() const;
+  std::set<std::string> kept_names() const;
   void recall();
   bool recall_manifest();
   bool is_whole(const Manifest& manifest) const;
-  void refuse_foreign(const std::set<std::string>& planned) const;
+  void refuse_foreign(const std::set<std::string>& planned);
+  void refuse_other_sets() const;
+  void refuse_inputs(const std::set<std::string>& planned) const;
+  std::uint64_t replaced_bytes() const;
   void check_space() const;
 
   void start();
   void replace_earlier_runs();
+  void remove_forced(const std::set<std::string>& planned) const;
   void remove_other_splits();
 
   void decide_schema(const Sample& sample);
+  std::uint64_t size_of(const Sample& sample) const;
   bool is_full(const Sample& sample) const;
+  bool is_too_large_with(const Sample& sample) const;
+  void choose_shard(const Sample& sample);
   void open(std::uint64_t number);
   void close_current();
   void seal(Open shard);
+  void finish(Open shard);
   void seal_all();
   [[noreturn]] void fail_write(const Error& error) const;
 
   void publish_stream();
+  void sync_directories() const;
   void check_counts() const;
   std::uint64_t failed_samples() const;
   Manifest make_manifest() const;
@@ -127,7 +144,8 @@ class ShardSink final : public Sink {
   ShardSinkOptions options_;
   ShardSetPlan plan_;
   std::string fingerprint_, staging_;
-  std::set<std::string> known_;    // files that earlier runs left
+  nlohmann::ordered_json published_;  // what the manifest tells of the settings
+  EarlierRuns earlier_;
   std::unique_ptr<ShardLog> log_;  // none in a dry run
   bool started_ = false;
   bool complete_ = false;

@@ -350,6 +350,7 @@ class TablesSource final : public Source {
       open_next();
     }
   }
+  bool is_rereadable() const override { return true; }
   Tally left_out() const override {
     Tally sum = left_out_before_;
     for (const auto& [reason, count] : table_->left_out()) sum[reason] += count;

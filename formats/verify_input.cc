@@ -14,6 +14,8 @@ namespace {
 
 // What is read at once: small enough to be in the cache still when it is hashed and looked at.
 constexpr std::size_t kPiece = 256 << 10;
+// For what is left behind a walk, which is mostly nothing.
+constexpr std::size_t kDrainPiece = 32 << 10;
 // Behind a jump over a large member only the next header is wanted.
 constexpr std::size_t kSmallPiece = 4 << 10;
 constexpr std::uint64_t kLargeJump = 16 << 10;
@@ -36,33 +38,45 @@ std::size_t DigestedFile::read(std::span<std::uint8_t> out) {
 }
 
 void DigestedFile::drain() {
-  std::vector<std::uint8_t> piece(kPiece);
+  std::vector<std::uint8_t> piece(kDrainPiece);
   while (read(piece) > 0) {
   }
 }
 
+namespace {
+
+// No more than a small file has; a byte more, so that there always is room to find its end.
+std::size_t window_for(std::uint64_t size) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(size, VerifyInput::kWindow - 1)) + 1;
+}
+
+}  // namespace
+
 VerifyInput::VerifyInput(std::unique_ptr<ByteReader> stream, std::uint64_t end)
     : stream_(std::move(stream)),
       end_(end),
-      buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kWindow)),
+      capacity_(window_for(end)),
+      buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(capacity_)),
       read_ahead_(kPiece) {}
 
 VerifyInput::VerifyInput(std::shared_ptr<const Fd> file, std::string name, std::uint64_t size)
     : file_(std::move(file)),
       name_(std::move(name)),
       end_(size),
-      buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kWindow)),
+      capacity_(window_for(size)),
+      buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(capacity_)),
       read_ahead_(kPiece) {}
 
 // Reads once more behind the window; false at the end.
 bool VerifyInput::fill() {
-  if (window_end_ == kWindow || begin_ == window_end_) {
+  if (window_end_ == capacity_ || begin_ == window_end_) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, window_end_ - begin_);
     window_end_ -= begin_;
     begin_ = 0;
   }
   const std::span<std::uint8_t> room(buffer_.get() + window_end_,
-                                     std::min(kWindow - window_end_, read_ahead_));
+                                     std::min(capacity_ - window_end_, read_ahead_));
+  if (room.empty()) return false;
   std::size_t count = 0;
   if (stream_) {
     count = stream_->read(room);
@@ -78,7 +92,7 @@ bool VerifyInput::fill() {
 }
 
 ByteView VerifyInput::peek_window(std::size_t size) {
-  if (size > kWindow - begin_) {
+  if (size > capacity_ - begin_) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, window_end_ - begin_);
     window_end_ -= begin_;
     begin_ = 0;

@@ -91,6 +91,7 @@ class VerifyInput {
   std::string name_;
   std::uint64_t end_;
   std::uint64_t position_ = 0;
+  std::size_t capacity_;
   std::unique_ptr<std::uint8_t[]> buffer_;
   std::size_t begin_ = 0, window_end_ = 0;
   std::size_t read_ahead_;

@@ -147,10 +147,10 @@ namespace {
 
 // 10 has no zeros before it, and belongs to 01, 02, … all the same.
 void join_padded(std::map<Series, Numbers>& all) {
-  for (auto& [series, numbers] : all) {
-    if (series.width != 0) continue;
-    std::erase_if(numbers, [&](std::uint64_t number) {
-      Series padded = series;
+  for (auto& entry : all) {
+    if (entry.first.width != 0) continue;
+    std::erase_if(entry.second, [&](std::uint64_t number) {
+      Series padded = entry.first;
       padded.width = fmt::formatted_size("{}", number);
       const auto found = all.find(padded);
       if (found == all.end()) return false;

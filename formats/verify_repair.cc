@@ -177,7 +177,13 @@ class ShardWriter {
   // throws BadSample for one that can't be written.
   void add(const VerifiedSample& sample) {
     const PlacedSample placed = tar_ ? add_members(sample) : add_record(sample);
-    for (const auto& index : indexes_) index->add(placed);
+    for (auto& index : indexes_) {
+      try {
+        if (index) index->add(placed);
+      } catch (const Error&) {
+        index.reset();  // there is none that could say it
+      }
+    }
   }
 
   // Writes the rest, and the indexes beside the shard.
@@ -186,6 +192,7 @@ class ShardWriter {
     out_->finish();
     digest_file(file_, with_md5, *shard.record);
     for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      if (!indexes_[i]) continue;
       const std::string content = indexes_[i]->finish();
       const std::string name = shard_index_name(report_.indexes[i], name_);
       write_file(join_path(directory, name), content);

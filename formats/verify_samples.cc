@@ -159,7 +159,7 @@ void SampleLedger::make_indexes() {
   for (const auto& index : indexes_) {
     try {
       index->add(*current_);
-    } catch (const BadSample& error) {
+    } catch (const Error& error) {
       findings_.error(error.code(), {current_->begin, current_->key, ""}, error.what());
     }
   }

@@ -13,11 +13,11 @@
 #include "formats/tar_header.h"
 #include "formats/tfrecord_reader.h"
 #include "formats/tfrecord_record.h"
-#include "formats/unnamed_file.h"
 #include "formats/verify_input.h"
 #include "formats/verify_tar.h"
 #include "formats/verify_tfrecord.h"
 #include "lib/core/error.h"
+#include "lib/core/unnamed_file.h"
 
 namespace prep {
 namespace {

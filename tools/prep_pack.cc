@@ -1,5 +1,6 @@
 // prep-pack: samples into shards: shuffled, split, of equal size, indexed, with a manifest.
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/digest.h"
 #include "formats/labeler.h"
 #include "formats/part_selection.h"
 #include "formats/planned_source.h"
@@ -17,6 +19,7 @@
 #include "formats/shard_set.h"
 #include "formats/shard_sink.h"
 #include "formats/shuffle_buffer.h"
+#include "lib/core/file_io.h"
 #include "lib/core/tool.h"
 #include "lib/image/image_shape.h"
 
@@ -24,6 +27,9 @@ namespace prep {
 namespace {
 
 constexpr std::uint64_t kDefaultMaxSize = 1'000'000'000;
+// How many bad samples may come before one that a schema can be made of.
+constexpr std::uint64_t kSchemaTries = 100;
+constexpr std::size_t kDigestPiece = 64 << 10;
 
 struct PackOptions {
   std::string format = "auto";
@@ -142,14 +148,18 @@ class PackTool final : public Tool {
 
  private:
   bool writes_shards(const RunContext& run) const;
+  std::string example_name(const RunContext& run) const;
   bool is_tfrecord(const RunContext& run) const;
+  Compression compression(const RunContext& run) const;
   std::string needs_plan(const RunContext& run) const;
   void check_options(const RunContext& run) const;
   std::unique_ptr<Source> open_inputs(const RunContext& run) const;
   ShardSinkOptions sink_options(const RunContext& run) const;
   std::unique_ptr<Source> make_planned(const RunContext& run, Source& listed);
-  std::unique_ptr<Source> make_stream(const RunContext& run, std::unique_ptr<Source> source);
-  void decide_schema(const RunContext& run);
+  std::unique_ptr<Source> make_stream(std::unique_ptr<Source> source);
+  void name_classes();
+  void decide_schema();
+  std::string listing() const;
   PlanOptions plan_options() const;
   std::uint64_t size_of(std::uint64_t index) const;
   ShardSetPlan set_plan(const RunContext& run, std::uint64_t failed) const;
@@ -232,10 +242,32 @@ bool PackTool::writes_shards(const RunContext& run) const {
          ShardPattern::matches(run.output.path);
 }
 
+// What a shard's name will look like, without its directories.
+std::string PackTool::example_name(const RunContext& run) const {
+  return std::string(base_name(ShardPattern(run.output.path).name("split", 0, 1)));
+}
+
 bool PackTool::is_tfrecord(const RunContext& run) const {
   if (options_.format != "auto") return options_.format == "tfrecord";
   return run.output.kind == SpecKind::tfrecord ||
-         run.output.path.find(".tfrecord") != std::string::npos;
+         example_name(run).find(".tfrecord") != std::string::npos;
+}
+
+// A tar's compression is what its name says; TensorFlow's readers are told in another way.
+Compression PackTool::compression(const RunContext& run) const {
+  const Compression by_name = compression_for_name(example_name(run));
+  if (options_.compress == "auto") return by_name;
+  const Compression wanted = options_.compress == "gzip"   ? Compression::gzip
+                             : options_.compress == "zstd" ? Compression::zstd
+                                                           : Compression::none;
+  if (wanted != by_name && !is_tfrecord(run)) {
+    fail(Code::usage, "--compress {}: the shards' names should say so; they end in .tar{}",
+         options_.compress,
+         wanted == Compression::gzip   ? ".gz"
+         : wanted == Compression::zstd ? ".zst"
+                                       : "");
+  }
+  return wanted;
 }
 
 // Why all samples must be known before the first is written; "" if they need not.
@@ -265,6 +297,12 @@ void PackTool::check_options(const RunContext& run) const {
       refuse("--split needs {split} in the output's name, as in 'shards/{split}-%06d.tar'");
     }
     if (options_.split.empty() && has_place) refuse("{split} in the output's name needs --split");
+    const std::string name = example_name(run);
+    const bool is_tar = options_.format == "tar" || run.output.kind == SpecKind::tar ||
+                        name.find(".tar") != std::string::npos || name.ends_with(".tgz");
+    if (!is_tar && !is_tfrecord(run)) {
+      refuse("shards' names should end in .tar or .tfrecord; --format says what others are");
+    }
     return;
   }
   const bool about_shards = options_.shards > 0 || options_.max_count > 0 ||
@@ -330,45 +368,26 @@ std::unique_ptr<Source> PackTool::open_inputs(const RunContext& run) const {
   return run.containers.open_source(run.inputs, options);
 }
 
-// What the manifest tells of the settings: the options that were given, and the inputs as they were
-// written. Neither this machine's paths, nor how the work was shared.
-nlohmann::ordered_json published_settings(const RunContext& run) {
-  const auto all = nlohmann::ordered_json::parse(run.sink_options.settings);
-  nlohmann::ordered_json published;
-  for (const Spec& input : run.inputs) published["inputs"].push_back(json_text(input.text));
-  published["output"] = json_text(run.output.text);
-  for (const auto& [name, values] : all.items()) {
-    if (!name.starts_with("--")) continue;
-    const std::string key = name.substr(2);
-    if (!values.is_array() || values.empty()) continue;
-    const std::string first = values[0].is_string() ? values[0].get<std::string>() : "";
-    if (first.empty() || first == "[]" || first == "{}" || first == "false" || first == "0" ||
-        first == "auto" || first == "no") {
-      continue;
-    }
-    const bool is_list = key == "index" || key == "parts" || key == "rename" || key == "types" ||
-                         key == "path-columns";
-    published[key] = is_list ? values : values[0];
-  }
-  return published;
-}
-
 ShardSinkOptions PackTool::sink_options(const RunContext& run) const {
   ShardSinkOptions options;
   options.tool = run.sink_options.tool;
   options.settings = run.sink_options.settings;
-  options.published_settings = published_settings(run);
+  options.inputs = run.inputs;
   options.task = run.sink_options.task;
   options.force = run.sink_options.force;
   options.dry_run = run.sink_options.dry_run;
   options.planned = planned_;
   options.format = format_;
   options.example = example_;
+  options.class_names = labeler_->class_names();
   options.max_count = options_.max_count;
   options.max_size = !options_.max_size.empty() ? parse_size(options_.max_size)
                      : options_.max_count > 0   ? 0
                                                 : kDefaultMaxSize;
-  options.failed = [&reporter = run.reporter] { return reporter.summary().failed; };
+  options.failed = run.sink_options.failed;
+  options.tolerates = [&budget = run.budget](std::uint64_t failed, std::uint64_t read) {
+    return budget.allows(failed, read);
+  };
   return options;
 }
 
@@ -387,10 +406,7 @@ std::unique_ptr<Sink> PackTool::make_sink(const RunContext& run) {
   }
   if (!writes_shards(run)) return run.containers.open_sink(run.output, run.sink_options);
   format_.container = is_tfrecord(run) ? ShardContainer::tfrecord : ShardContainer::tar;
-  format_.compression = options_.compress == "none"   ? Compression::none
-                        : options_.compress == "gzip" ? Compression::gzip
-                        : options_.compress == "zstd" ? Compression::zstd
-                                                      : compression_for_name(run.output.path);
+  format_.compression = compression(run);
   format_.indexes = parse_index_kinds(options_.indexes, is_tfrecord(run));
   if (!format_.indexes.empty() && format_.compression != Compression::none) {
     fail(Code::usage, "--index: an index holds offsets, which mean nothing in compressed shards");
@@ -399,7 +415,8 @@ std::unique_ptr<Sink> PackTool::make_sink(const RunContext& run) {
   for (const std::string& type : options_.types) types += (types.empty() ? "" : ",") + type;
   if (!types.empty()) example_.types = parse_part_types(types);
   example_.describe_image = run.sink_options.describe_image;
-  auto sink = std::make_unique<ShardSink>(run.output.path, sink_options(run));
+  if (labeler_->knows_indexes()) name_classes();
+  auto sink = std::make_unique<ShardSink>(run.output, sink_options(run));
   sink_ = sink.get();
   return sink;
 }
@@ -407,10 +424,10 @@ std::unique_ptr<Sink> PackTool::make_sink(const RunContext& run) {
 std::unique_ptr<Source> PackTool::make_source(const RunContext& run) {
   if (planned_) return make_planned(run, *source_);
   if (!labeler_->knows_indexes()) labeler_->finish();
-  return make_stream(run, std::move(source_));
+  return make_stream(std::move(source_));
 }
 
-std::unique_ptr<Source> PackTool::make_stream(const RunContext&, std::unique_ptr<Source> source) {
+std::unique_ptr<Source> PackTool::make_stream(std::unique_ptr<Source> source) {
   source = std::make_unique<StreamSource>(std::move(source), *selection_, *labeler_);
   if (options_.shuffle_buffer == 0) return source;
   return std::make_unique<ShuffleBufferSource>(std::move(source), options_.shuffle_buffer,
@@ -420,42 +437,69 @@ std::unique_ptr<Source> PackTool::make_stream(const RunContext&, std::unique_ptr
 // --- the plan -----------------------------------------------------------------------------------
 
 std::unique_ptr<Source> PackTool::make_planned(const RunContext& run, Source& listed) {
-  std::uint64_t failed = 0;
+  std::uint64_t failed = 0, duplicates = 0;
   const auto check = [&](const Sample& sample) {
     if (sink_) sink_->check(sample);
   };
   catalog_ = list_samples(listed, *selection_, *labeler_, check, options_.regroup, run.slots,
                           [&](const Outcome& outcome) {
                             ++failed;
+                            duplicates += outcome.code == Code::duplicate;
                             run.reporter.add(outcome);
                           });
+  if (duplicates > 0 && !options_.regroup) {
+    run.reporter.warn("where parts of one sample stand apart, --regroup joins them");
+  }
   // There is no use in packing for hours what will not be complete.
   if (catalog_.size() == 0 || !run.budget.allows(failed, failed + catalog_.size())) {
     return std::make_unique<NoSource>();
   }
-  if (format_.container == ShardContainer::tfrecord && sink_) decide_schema(run);
+  if (format_.container == ShardContainer::tfrecord && sink_) decide_schema();
   plan_ = plan_shards(catalog_, plan_options());
-  if (plan_.oversized > 0) {
-    run.reporter.warn(fmt::format(
-        "{} {} larger than --max-size, and {} a shard of {} own", human_count(plan_.oversized),
-        plan_.oversized == 1 ? "sample is" : "samples are", plan_.oversized == 1 ? "has" : "have",
-        plan_.oversized == 1 ? "its" : "their"));
-  }
   if (sink_) sink_->set_plan(set_plan(run, failed));
   if (run.sink_options.dry_run && sink_) say_plan(run);
   return std::make_unique<PlannedSource>(catalog_, plan_, run.sink_options.task, *selection_,
                                          *labeler_, listed.left_out());
 }
 
-// The first sample of the listing decides, whatever task this is and in whatever order they come.
-void PackTool::decide_schema(const RunContext&) {
-  if (!labeler_->class_names().empty()) {
-    example_.class_names =
-        std::make_shared<const std::vector<std::string>>(labeler_->class_names());
+void PackTool::name_classes() {
+  const std::vector<std::string>& names = labeler_->class_names();
+  if (names.empty()) return;
+  example_.class_names = std::make_shared<const std::vector<std::string>>(names);
+}
+
+// The first sound sample of the listing decides, whatever task this is and in whatever order they
+// come.
+void PackTool::decide_schema() {
+  name_classes();
+  const std::uint64_t tries = std::min(catalog_.size(), kSchemaTries);
+  for (std::uint64_t i = 0; !format_.schema; ++i) {
+    try {
+      const Sample sample = finished_sample(catalog_, i, *selection_, *labeler_);
+      format_.schema = std::make_shared<ExampleSchema>(ExampleSchema::decide(sample, example_));
+    } catch (const Error& error) {
+      const bool ends_run = error.code() == Code::usage || error.code() == Code::interrupted;
+      if (ends_run || i + 1 == tries) throw;
+    }
   }
-  const Sample first = finished_sample(catalog_, 0, *selection_, *labeler_);
-  format_.schema = std::make_shared<ExampleSchema>(ExampleSchema::decide(first, example_));
   sink_->set_schema(format_.schema);
+}
+
+// A digest of everything that the samples are made of. Labels out of tables, and the names of
+// classes, are no part of the files that the catalog knows.
+std::string PackTool::listing() const {
+  Digest digest(Digest::Kind::sha256);
+  digest.update(as_bytes(catalog_.digest()));
+  std::string text;
+  for (std::uint64_t i = 0; i < catalog_.size(); ++i) {
+    text.append(labeler_->text(catalog_.label(i))).append(1, '\n');
+    if (text.size() < kDigestPiece) continue;
+    digest.update(as_bytes(text));
+    text.clear();
+  }
+  for (const std::string& name : labeler_->class_names()) text.append(name).append(1, '\n');
+  digest.update(as_bytes(text));
+  return digest.hex();
 }
 
 // What a sample will take of a shard.
@@ -508,9 +552,10 @@ ShardSetPlan PackTool::set_plan(const RunContext& run, std::uint64_t failed) con
   // How far compression gets is not known before.
   if (format_.compression != Compression::none) set.bytes = 0;
   set.splits = plan_.splits;
-  set.listing = catalog_.digest();
+  set.listing = listing();
   set.equal = options_.equal != "no";
   set.failed = failed;
+  set.oversized = plan_.oversized;
   for (const std::uint64_t index : plan_.dropped) set.dropped.emplace_back(catalog_.key(index));
   const ShardPattern pattern(run.output.path);
   for (const PlannedShard& shard : plan_.shards) {

@@ -134,53 +134,12 @@ void expand_into(std::string_view text, std::size_t limit, Strings& out) {
   }
 }
 
-struct Conversion {
-  std::size_t begin, end;
-  std::size_t width;
-};
-
-// The only "%d" or "%0Nd" of a pattern; nullopt if there is none, several, or another conversion.
-std::optional<Conversion> find_conversion(std::string_view pattern) {
-  std::optional<Conversion> found;
-  for (std::size_t i = pattern.find('%'); i != std::string_view::npos; i = pattern.find('%', i)) {
-    if (pattern.substr(i).starts_with("%%")) {
-      i += 2;
-      continue;
-    }
-    const std::size_t end = pattern.find_first_not_of("0123456789", i + 1);
-    if (end == std::string_view::npos || pattern[end] != 'd' || found) return std::nullopt;
-    const std::string_view digits = pattern.substr(i + 1, end - i - 1);
-    if (digits.size() > 3 || (!digits.empty() && digits[0] != '0')) return std::nullopt;
-    found = Conversion{i, end + 1, digits.empty() ? 0 : parse_number(digits, pattern)};
-    i = end + 1;
-  }
-  return found;
-}
-
-std::string unescape_percent(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    out += text[i];
-    if (text.substr(i).starts_with("%%")) ++i;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> expand_braces(std::string_view text, std::size_t limit) {
   Strings out;
   expand_into(text, limit, out);
   return out;
-}
-
-bool is_shard_pattern(std::string_view pattern) { return find_conversion(pattern).has_value(); }
-
-std::string format_shard(std::string_view pattern, std::uint64_t index) {
-  const auto found = find_conversion(pattern);
-  if (!found) fail(Code::usage, "'{}' needs one %d or %06d", printable(pattern));
-  return fmt::format("{}{:0{}}{}", unescape_percent(pattern.substr(0, found->begin)), index,
-                     found->width, unescape_percent(pattern.substr(found->end)));
 }
 
 }  // namespace prep

@@ -40,9 +40,4 @@ Spec parse_spec(std::string_view word);
 // `limit` results.
 std::vector<std::string> expand_braces(std::string_view text, std::size_t limit = 10'000'000);
 
-// Whether `pattern` has exactly one printf integer conversion ("%06d", "%d"), and what it gives for
-// `index`. "%%" stands for a percent sign.
-bool is_shard_pattern(std::string_view pattern);
-std::string format_shard(std::string_view pattern, std::uint64_t index);
-
 }  // namespace prep

@@ -209,7 +209,8 @@ class Run {
                             common_.force,
                             common_.dry_run,
                             context.inputs,
-                            tool_.image_describer()};
+                            tool_.image_describer(),
+                            [this] { return reporter_.summary().failed; }};
     if (!tool_.has_output() || tool_.is_other_job()) return context;
     if (common_.output.empty()) {
       fail(Code::usage, "{}",

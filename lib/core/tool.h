@@ -5,6 +5,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,9 +34,10 @@ struct SinkOptions {
   std::string settings;  // all that decides the output's bytes, as one line of text
   Task task;
   bool force = false;
-  bool dry_run = false;           // nothing must be written
-  std::vector<Spec> inputs;       // so that an output can refuse to be one of them
-  ImageDescriber describe_image;  // null where the tool knows no pictures
+  bool dry_run = false;                   // nothing must be written
+  std::vector<Spec> inputs;               // so that an output can refuse to be one of them
+  ImageDescriber describe_image;          // null where the tool knows no pictures
+  std::function<std::uint64_t()> failed;  // how many samples were bad so far
 };
 
 // The containers that a program knows; formats/registry.h has them all.

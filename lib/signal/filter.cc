@@ -122,8 +122,30 @@ class Runner {
   std::vector<State> states_;
 };
 
+using Passed = std::function<void(std::span<const double>)>;
+
+constexpr std::size_t kStretch = std::size_t{1} << 20;  // of samples, between calls of Passed
+
+void run_forwards(Runner& runner, std::span<double> signal, const Passed& passed) {
+  for (std::size_t at = 0; at < signal.size(); at += kStretch) {
+    const auto stretch = signal.subspan(at, std::min(kStretch, signal.size() - at));
+    runner.run(stretch.data(), 1, stretch.size());
+    if (passed) passed(stretch);
+  }
+}
+
+void run_backwards(Runner& runner, std::span<double> signal, const Passed& passed) {
+  for (std::size_t left = signal.size(); left > 0;) {
+    const std::size_t count = std::min(kStretch, left);
+    left -= count;
+    const auto stretch = signal.subspan(left, count);
+    runner.run(&stretch.back(), -1, count);
+    if (passed) passed(stretch);
+  }
+}
+
 // `signal` is finite and longer than the padding.
-void filter_run(const Filter& filter, std::span<double> signal) {
+void filter_run(const Filter& filter, std::span<double> signal, const Passed& passed) {
   const std::size_t n = signal.size(), padding = filter.padding;
   std::vector<double> before(padding), after(padding);
   for (std::size_t i = 0; i < padding; ++i) {
@@ -132,11 +154,11 @@ void filter_run(const Filter& filter, std::span<double> signal) {
   }
   Runner forwards(filter.sections, padding > 0 ? before[0] : signal[0]);
   forwards.run(before.data(), 1, padding);
-  forwards.run(signal.data(), 1, n);
+  run_forwards(forwards, signal, passed);
   forwards.run(after.data(), 1, padding);
   Runner backwards(filter.sections, padding > 0 ? after[padding - 1] : signal[n - 1]);
   if (padding > 0) backwards.run(&after[padding - 1], -1, padding);
-  backwards.run(&signal[n - 1], -1, n);
+  run_backwards(backwards, signal, passed);
 }
 
 }  // namespace
@@ -161,7 +183,7 @@ Filter make_notch(double hz, double rate, double quality) {
   return {{{ends, side, ends, side, static_cast<double>(2 * gain - 1)}}, 9};
 }
 
-FilterGaps filter_zero_phase(const Filter& filter, std::span<double> signal) {
+FilterGaps filter_zero_phase(const Filter& filter, std::span<double> signal, const Passed& passed) {
   const auto finite = [](double x) { return std::isfinite(x); };
   FilterGaps gaps;
   for (auto at = signal.begin(); at != signal.end();) {
@@ -169,7 +191,7 @@ FilterGaps filter_zero_phase(const Filter& filter, std::span<double> signal) {
     const auto last = std::find_if_not(first, signal.end(), finite);
     const auto length = static_cast<std::size_t>(last - first);
     if (length > filter.padding) {
-      filter_run(filter, {first, last});
+      filter_run(filter, {first, last}, passed);
     } else if (length > 0) {
       std::fill(first, last, std::numeric_limits<double>::quiet_NaN());
       ++gaps.runs;

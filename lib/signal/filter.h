@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct FilterGaps {
 // Filters in place, a whole channel at a time. Where samples are not finite, the stretches of
 // finite ones between them are filtered each by itself, with edges as above; one of no more than
 // `padding` samples cannot be, and becomes NaN. Takes no memory that grows with the signal.
-FilterGaps filter_zero_phase(const Filter& filter, std::span<double> signal);
+// `passed` is told of each stretch of a few megabytes that a run has gone over, for signals that
+// lie in a mapped file.
+FilterGaps filter_zero_phase(const Filter& filter, std::span<double> signal,
+                             const std::function<void(std::span<const double>)>& passed = {});
 
 }  // namespace prep::signal

@@ -15,7 +15,7 @@ StftSettings hms_settings() {
   StftSettings settings;
   settings.rate = kHmsRate;
   settings.nperseg = 128;
-  settings.hop = kHmsSamples / kHmsFrames;
+  settings.hop = static_cast<std::size_t>(kHmsHop);
   settings.nfft = 1024;
   settings.detrend = Detrend::none;
   settings.window_centred = true;
@@ -50,6 +50,16 @@ std::vector<double> live_difference(std::span<const double> a, std::span<const d
 }
 
 }  // namespace
+
+std::vector<std::string_view> hms_electrodes() {
+  std::vector<std::string_view> names;
+  for (const HmsChain& chain : kHmsChains) {
+    for (const std::string_view name : chain.electrodes) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
 
 Range hms_middle(std::int64_t total) {
   if (total < kHmsSamples) {

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/signal/filter_bank.h"
@@ -27,6 +28,19 @@ namespace prep::signal {
 inline constexpr double kHmsRate = 200;  // Hz
 inline constexpr std::int64_t kHmsSamples = 10'000;
 inline constexpr std::size_t kHmsMels = 128, kHmsFrames = 256;
+inline constexpr std::int64_t kHmsHop = kHmsSamples / static_cast<std::int64_t>(kHmsFrames);
+
+// Of the four chains LL, LP, RP and RL, in this order: five electrodes each, front to back.
+struct HmsChain {
+  std::string_view name;
+  std::array<std::string_view, 5> electrodes;
+};
+inline constexpr std::array<HmsChain, 4> kHmsChains{{{"LL", {"Fp1", "F7", "T3", "T5", "O1"}},
+                                                     {"LP", {"Fp1", "F3", "C3", "P3", "O1"}},
+                                                     {"RP", {"Fp2", "F4", "C4", "P4", "O2"}},
+                                                     {"RL", {"Fp2", "F8", "T4", "T6", "O2"}}}};
+// All that are in a chain, each once.
+std::vector<std::string_view> hms_electrodes();
 
 struct HmsImage {
   std::vector<float> values;   // [kHmsMels][kHmsFrames], lowest mel first
@@ -45,6 +59,7 @@ class HmsSpectrogram {
 
   // Five electrodes in the order of the chain, kHmsSamples each, in microvolts.
   HmsImage chain(const std::array<std::span<const double>, 5>& electrodes) const;
+  const FilterBank& mels() const { return mels_; }
 
  private:
   bool add_difference(std::span<const double> a, std::span<const double> b,

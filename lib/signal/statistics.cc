@@ -66,6 +66,14 @@ void Statistics::merge(const Statistics& other) {
   for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].merge(other.cells_[i]);
 }
 
+Statistics Statistics::channel(std::size_t index) const {
+  Statistics one(1, frequencies_);
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    one.cells_[f] = cells_.at(index * frequencies_ + f);
+  }
+  return one;
+}
+
 Moments Statistics::Cell::moments() const {
   if (count == 0) return {};
   const auto n = static_cast<double>(count);

@@ -31,6 +31,8 @@ class Statistics {
   void add(std::size_t channel, std::size_t frequency, std::span<const float> values);
   // Takes in what the other has gathered. throws Error(internal) if its shape differs.
   void merge(const Statistics& other);
+  // What has been gathered of one channel.
+  Statistics channel(std::size_t index) const;
 
   Moments of(std::size_t channel, std::size_t frequency) const;
   Moments of_channel(std::size_t channel) const;

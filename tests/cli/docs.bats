@@ -6,7 +6,9 @@ setup_file() { make_photos_once; }
 setup() {
   cd "$BATS_TEST_TMPDIR"
   cp -r "$PHOTOS" photos
-  mkdir voc
+  mkdir -p voc pets/cat pets/dog
+  find photos -name '[0-9]*.jpg' | LC_ALL=C sort | head -n 12 | xargs cp -t pets/cat
+  find photos -name '[0-9]*.jpg' | LC_ALL=C sort | tail -n 12 | xargs cp -t pets/dog
   cp "$(find photos -name '*.jpg' | sort | head -n 1)" voc/a.jpg
   /usr/bin/python3 -c 'from PIL import Image; Image.new("P", (300, 300)).save("voc/a.seg.png")'
 }
@@ -33,7 +35,7 @@ commands_of() {  # PAGE
 }
 
 @test "the examples of --help name only options that exist" {
-  for tool in prep-ls prep-recompress prep-resize; do
+  for tool in prep-ls prep-pack prep-recompress prep-resize prep-verify; do
     $tool --help | sed -n '/^Examples:/,$p' | grep -oE -- '--[a-z-]+' | sort -u > used
     while read -r option; do $tool --help | grep -qE -- "(^| |,)$option( |$)"; done < used
   done

@@ -9,7 +9,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
     "" "$PHOTOS" "$PHOTOS -o" "$PHOTOS -o out --short 0" "$PHOTOS -o out --short x"
     "$PHOTOS -o out --short 64 --long 64" "$PHOTOS -o out -q 101" "$PHOTOS -o out --filter nearest"
     "$PHOTOS -o out --nosuch" "$PHOTOS -o out -j 0" "$PHOTOS -o out --max-errors many"
-    "$PHOTOS -o out --background pink" "$PHOTOS -o list:out" "- - -o out" "$PHOTOS -o tar:s-%06d.tar"
+    "$PHOTOS -o out --background pink" "$PHOTOS -o list:out" "- - -o out" "$PHOTOS -o s-%d-of-%d.tar"
     "$PHOTOS -o out.zip" "$PHOTOS -o s3://bucket/x" "$PHOTOS -o --quiet" "$PHOTOS out"
     "$PHOTOS -o out --errors x --report x" "$PHOTOS -o $PREP_SOURCE/README.md")
   for arguments in "${wrong[@]}"; do
@@ -37,7 +37,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 }
 
 @test "version and help go to standard output" {
-  for tool in prep-ls prep-recompress prep-resize; do
+  for tool in prep-ls prep-pack prep-recompress prep-resize prep-verify; do
     run_apart $tool --version
     [ "$status" -eq 0 ]
     [[ "$output" =~ ^$tool\ \(preptools\)\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
@@ -49,7 +49,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 }
 
 @test "every option of --help is documented, and the tool's page lists no other" {
-  for tool in prep-ls prep-recompress prep-resize; do
+  for tool in prep-ls prep-pack prep-recompress prep-resize prep-verify; do
     $tool --help | grep -oE -- '--[a-z][a-z-]+' | sort -u > help
     grep -ohE -- '`(-[a-zA-Z], )?--[a-z][a-z-]+' "$PREP_SOURCE/docs/$tool.md" \
       "$PREP_SOURCE/docs/common-options.md" | grep -oE -- '--[a-z-]+' | sort -u > documented

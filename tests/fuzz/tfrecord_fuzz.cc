@@ -111,27 +111,22 @@ void check_samples(ByteView bytes) {
   check_round_trip(samples);
 }
 
-std::vector<std::uint8_t> framed(ByteView data) {
+std::string framed(ByteView data) {
   Crc32c crc;
   crc.update(data);
-  const auto header = tfrecord_header(data.size());
-  const auto footer = tfrecord_footer(crc);
-  std::vector<std::uint8_t> record(header.begin(), header.end());
-  record.insert(record.end(), data.begin(), data.end());
-  record.insert(record.end(), footer.begin(), footer.end());
-  return record;
+  std::string record(as_text(tfrecord_header(data.size())));
+  return record.append(as_text(data)).append(as_text(tfrecord_footer(crc)));
 }
 
 // Records whose lengths are those that the bytes give, as far as they go, with checksums that fit:
 // otherwise hardly any change would get past them.
-std::vector<std::uint8_t> with_checksums(ByteView bytes) {
-  std::vector<std::uint8_t> fixed;
+std::string with_checksums(ByteView bytes) {
+  std::string fixed;
   while (bytes.size() >= kTfRecordOverhead) {
     const std::size_t wanted = bytes[0] | bytes[1] << 8;
     bytes = bytes.subspan(kTfRecordHeader);
     const std::size_t length = std::min(wanted, bytes.size());
-    const std::vector<std::uint8_t> record = framed(bytes.first(length));
-    fixed.insert(fixed.end(), record.begin(), record.end());
+    fixed += framed(bytes.first(length));
     bytes = bytes.subspan(std::min(length + kTfRecordFooter, bytes.size()));
   }
   return fixed;
@@ -143,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes(data, size);
   check_framing(bytes);
   check_samples(bytes);
-  check_samples(with_checksums(bytes));
-  check_samples(framed(bytes));
+  check_samples(as_bytes(with_checksums(bytes)));
+  check_samples(as_bytes(framed(bytes)));
   return 0;
 }

@@ -225,12 +225,15 @@ TEST_CASE("What protobuf would refuse, or drop, is an error") {
   CHECK(message("\x0A\x05"
                 "abc") == "a field of 5 bytes, where only 3 are left");
   CHECK(message("\x0A") == "it ends inside a number");
-  CHECK(message("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02") == "a number of more than 64 bits");
-  CHECK(message("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01") ==
-        "a number of more than 64 bits");
+  CHECK(message("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02") == "a number that is too long");
+  CHECK(message("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01") == "a number that is too long");
+  CHECK(message("\x8A\x80\x80\x80\x80\x00\x00"s) == "a number that is too long");
+  CHECK(message("\x0A\x80\x80\x80\x80\x80\x00"s) == "a number that is too long");
+  CHECK(message("\x0A\x80\x80\x80\x80\x20"s) ==
+        "a field of 8589934592 bytes, where only 0 are left");
   CHECK(message("\x02\x00"s) == "a field with the tag 2, which does not exist");
   CHECK(message("\x0E\x00"s) == "a field with the tag 14, which does not exist");
-  CHECK(message("\x8A\x80\x80\x80\x80\x01\x00"s).find("which does not exist") != std::string::npos);
+  CHECK(message("\x8A\x80\x80\x80\x10\x00"s).find("which does not exist") != std::string::npos);
   CHECK(message("\x7C") == "the end of a group that was not begun");
   CHECK(message("\x7B\x74"s) == "a group that ends as another one");
   CHECK(message("\x7B\x58\x01"s) == "it ends inside a group");
@@ -247,6 +250,7 @@ TEST_CASE("What protobuf would refuse, or drop, is an error") {
   CHECK(message(example_of(field(2, field(1, "12345")))) ==
         "floats in 5 bytes, which is no multiple of 4");
   CHECK(message(example_of(field(3, field(1, "\x80")))) == "it ends inside a number");
+  CHECK(message(field(1, field(1, field(1, "\xFF") + field(1, "a")))).ends_with("is not UTF-8"));
   CHECK(message(field(1, field(1, field(1, "\xFF")))) == "the feature name '\\xff' is not UTF-8");
 }
 

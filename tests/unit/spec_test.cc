@@ -38,16 +38,3 @@ TEST_CASE("braces expand as in a shell") {
   CHECK_THROWS_AS(expand_braces("{1..10}{1..10}", 99), Error);
   CHECK(expand_braces("{1..10}{1..10}", 100).size() == 100);
 }
-
-TEST_CASE("shard patterns have one integer conversion") {
-  CHECK(is_shard_pattern("t-%06d.tar"));
-  CHECK(is_shard_pattern("%d"));
-  CHECK_FALSE(is_shard_pattern("t.tar"));
-  CHECK_FALSE(is_shard_pattern("100%%.tar"));
-  CHECK_FALSE(is_shard_pattern("%s"));
-  CHECK_FALSE(is_shard_pattern("%d-%d"));
-  CHECK_FALSE(is_shard_pattern("%6d"));
-  CHECK_FALSE(is_shard_pattern("%"));
-  CHECK(format_shard("t-%06d.tar", 12) == "t-000012.tar");
-  CHECK(format_shard("100%%-%d", 1234567) == "100%-1234567");
-}

@@ -56,7 +56,7 @@ TEST_CASE("sound samples are saved, sound shards stay as they are") {
   const std::string a = sample("a", "1"), b = sample("b", "2"), c = sample("c", "2");
   std::string broken = a + b + c + kEnd;
   broken[a.size()] = '?';
-  const std::string sound = sample("x", "1") + kEnd + std::string(9000, '\0');
+  const std::string sound = sample("x", "1") + kEnd + std::string(9216, '\0');
   CHECK(repair(dir, {{"0.tar", broken}, {"1.tar", sound}}) == std::vector<std::string>());
   CHECK(test::read_file(dir / "out/0.tar") == a + c + kEnd);
   CHECK(test::read_file(dir / "out/1.tar") == sound);

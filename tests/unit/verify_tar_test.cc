@@ -7,8 +7,8 @@
 
 #include "formats/digest.h"
 #include "formats/tar_header.h"
-#include "formats/unnamed_file.h"
 #include "formats/verify_shard.h"
+#include "lib/core/unnamed_file.h"
 
 using Catch::Matchers::Contains;
 using namespace prep;

@@ -8,8 +8,8 @@
 #include "formats/digest.h"
 #include "formats/example.h"
 #include "formats/tfrecord_record.h"
-#include "formats/unnamed_file.h"
 #include "formats/verify_shard.h"
+#include "lib/core/unnamed_file.h"
 
 using Catch::Matchers::Contains;
 using namespace prep;

@@ -1,4 +1,4 @@
-#include "formats/unnamed_file.h"
+#include "lib/core/unnamed_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
