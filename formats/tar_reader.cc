@@ -1,13 +1,12 @@
 #include "formats/tar_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "formats/foreign.h"
 #include "lib/core/error.h"
 #include "lib/core/interrupt.h"
 
@@ -116,88 +115,6 @@ std::uint64_t TarStreamInput::skip(std::uint64_t size) {
   return done;
 }
 
-// --- what else it may be ----------------------------------------------------------------------
-
-namespace {
-
-struct Magic {
-  std::string_view bytes;
-  std::string_view what;
-};
-constexpr std::array<Magic, 20> kMagics{{
-    {"\xFF\xD8\xFF", "a JPEG image"},
-    {"\x89PNG\r\n", "a PNG image"},
-    {"GIF8", "a GIF image"},
-    {"RIFF", "a RIFF file (WebP, WAV or AVI)"},
-    {"II*", "a TIFF image"},
-    {{"MM\0*", 4}, "a TIFF image"},
-    {"PK\3\4", "a zip archive; unpack it, or convert it with bsdtar: bsdtar -cf x.tar @x.zip"},
-    {"\x1F\x8B", "gzip data, once more inside; decompress it first"},
-    {"\x28\xB5\x2F\xFD", "zstd data, once more inside; decompress it first"},
-    {"\xFD"
-     "7zXZ",
-     "xz data; decompress it first: xz -dc x.tar.xz | …"},
-    {"BZh", "bzip2 data; decompress it first: bzip2 -dc x.tar.bz2 | …"},
-    {"\x04\x22\x4D\x18", "lz4 data; decompress it first: lz4 -dc x.tar.lz4 | …"},
-    {"7z\xBC\xAF", "a 7-Zip archive; unpack it first"},
-    {"Rar!", "a RAR archive; unpack it first"},
-    {"\x89HDF", "an HDF5 file"},
-    {"\x93NUMPY", "a NumPy file"},
-    {"PAR1", "a Parquet file"},
-    {"%PDF", "a PDF file"},
-    {"version https://git-lfs", "a Git LFS pointer, not the file itself; run 'git lfs pull'"},
-    {"v1.2 ", "a DALI index; give the tar that it belongs to"},
-}};
-
-// CRC-32C (Castagnoli), bit by bit: it is for 8 bytes.
-std::uint32_t crc32c(ByteView bytes) {
-  std::uint32_t crc = ~0u;
-  for (const std::uint8_t byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0u);
-  }
-  return ~crc;
-}
-
-// A TFRecord starts with a length of 8 bytes and its masked checksum, little endian.
-bool is_tfrecord(ByteView head) {
-  if (head.size() < 12) return false;
-  const std::uint32_t crc = crc32c(head.first(8));
-  const std::uint32_t masked = (crc >> 15 | crc << 17) + 0xA282EAD8u;
-  for (std::size_t i = 0; i < 4; ++i) {
-    if (head[8 + i] != (masked >> (8 * i) & 0xFF)) return false;
-  }
-  return true;
-}
-
-// Lower case, without a byte order mark and white space before it.
-std::string leading_markup(ByteView head) {
-  std::string_view text = as_text(head);
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  std::string lower(text.substr(0, 16));
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
-// What a file that is no tar seems to be; "" if that can't be told.
-std::string_view describe_foreign(ByteView head) {
-  for (const Magic& magic : kMagics) {
-    if (as_text(head).starts_with(magic.bytes)) return magic.what;
-  }
-  if (is_tfrecord(head)) return "a TFRecord; name it with tfrecord: before its path";
-  const std::string markup = leading_markup(head);
-  if (markup.starts_with("<!doctype") || markup.starts_with("<html")) {
-    return "a web page (HTML), probably a server's error message; download it again";
-  }
-  if (markup.starts_with("<?xml") || markup.starts_with("<error>")) {
-    return "XML, probably a server's error message; download it again";
-  }
-  return "";
-}
-
-}  // namespace
-
 // --- the walk ---------------------------------------------------------------------------------
 
 TarReader::TarReader(TarInput& input, std::string name)
@@ -210,7 +127,7 @@ void TarReader::fail_at(Code code, std::uint64_t offset, std::string_view what) 
 void TarReader::fail_no_header(ByteView block, const Error& why) const {
   const std::uint64_t offset = input_.position();
   if (offset != start_) fail_at(why.code(), offset, why.what());
-  const std::string_view what = describe_foreign(block);
+  const std::string_view what = has_tar_checksum(block) ? "" : describe_foreign(block);
   if (!what.empty()) fail(Code::unsupported, "{}: not a tar: {}", printable(name_), what);
   if (why.code() == Code::truncated) fail_at(why.code(), offset, why.what());
   if (has_tar_checksum(block)) fail_at(why.code(), offset, why.what());

@@ -123,12 +123,12 @@ PY
 }
 
 @test "sizes: no shard is larger, and a sample that is larger has its own" {
-  head -c 300000 /dev/zero > big.bin
+  head -c 2000000 /dev/zero > big.bin
   mkdir in && mv big.bin in/ && cp "$(find "$TREE" -name '*.jpg' | head -n 1)" in/a.jpg
-  run prep-pack "$TREE" in -o 's/%03d.tar' --max-size 290k
+  run prep-pack "$TREE" in -o 's/%03d.tar' --max-size 1M
   [ "$status" -eq 0 ]
   [[ "$output" == *"larger than --max-size"* ]]
-  [ "$(find s -name '*.tar' -size +290000c | wc -l)" -eq 1 ]
+  [ "$(find s -name '*.tar' -size +1000000c | wc -l)" -eq 1 ]
 }
 
 @test "a rerun does nothing; other settings and inputs make all anew, and leave nothing old" {
