@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "formats/compression.h"
-#include "formats/digest.h"
 #include "lib/core/bytes.h"
+#include "lib/core/digest.h"
 
 namespace prep {
 

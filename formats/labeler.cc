@@ -85,6 +85,15 @@ std::uint32_t Labeler::number_of(std::string_view name, bool is_part, const Samp
            printable(sample.key), printable(name));
     }
     one.index = *index;
+  } else if (finished_ && !is_part) {
+    const std::optional<std::int64_t> index = whole_number(name);
+    if (!index) {
+      fail(Code::usage,
+           "{}: its class '{}' has no number: where the input comes by only once, give the list of "
+           "classes with --classes",
+           printable(sample.key), printable(name));
+    }
+    one.index = *index;
   }
   found_.push_back(std::move(one));
   const auto number = static_cast<std::uint32_t>(found_.size());
@@ -93,6 +102,7 @@ std::uint32_t Labeler::number_of(std::string_view name, bool is_part, const Samp
 }
 
 void Labeler::finish() {
+  finished_ = true;
   if (classes_) return;
   std::vector<Class*> classes;
   bool all_numbers = from_ != From::directories;
@@ -124,8 +134,8 @@ void Labeler::add_to(Sample& sample, std::uint32_t label) const {
   std::string index = text(label);
   if (index.empty()) return;
   std::string origin = part_path(sample.key, kLabelPart);
-  sample.parts.push_back({std::string(kLabelPart), std::make_shared<LiteralContent>(
-                                                       std::move(index), std::move(origin))});
+  sample.parts.push_back({std::string(kLabelPart),
+                          std::make_shared<LiteralContent>(std::move(index), std::move(origin))});
 }
 
 }  // namespace prep

@@ -34,8 +34,11 @@ class Labeler {
   void read_parts() { read_parts_ = true; }
 
   // A number for the sample's class, 0 for none; a "cls" out of a table is taken away.
-  // throws Error: the sample has no label, two, or one that is not in the list of classes.
+  // throws Error: the sample has no label, two, or one that is not in the list of classes; usage
+  // for one that has no number (after finish()).
   std::uint32_t look_up(Sample& sample);
+  // All classes are known. Where nobody could look up samples before, each class that is met later
+  // must be in the list of classes, or a number.
   // throws Error usage for a class whose name cannot stand in a list (a line break).
   void finish();
   // The text of the part that add_to() adds; "" if it adds none.
@@ -59,7 +62,7 @@ class Labeler {
   const From from_;
   const std::optional<Labels> labels_;
   const std::optional<ClassNames> classes_;
-  bool read_parts_ = false;
+  bool read_parts_ = false, finished_ = false;
   std::vector<Class> found_;  // label - 1
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> class_names_;

@@ -18,6 +18,7 @@ ShardFile::ShardFile(const std::string& directory, std::string name, std::string
     : directory_(directory),
       name_(std::move(name)),
       split_(std::move(split)),
+      temporary_(temporary),
       file_(join_path(directory_, name_), temporary),
       digests_(nullptr) {
   const auto wants = [&](IndexKind kind) {
@@ -77,9 +78,10 @@ FinishedShard ShardFile::seal(std::uint64_t number) {
 }
 
 void ShardFile::publish() {
+  make_directories(parent_directory(file_.path()));  // of a split, maybe
   for (const Index& index : indexes_) {
     const std::string path = join_path(directory_, index.name);
-    AtomicFile file(path, locked_temporary(path), AtomicFile::Sharing::locked);
+    AtomicFile file(path, temporary_ + ".idx");
     file.write(as_bytes(index.content));
     file.commit();
   }

@@ -25,7 +25,8 @@ struct ShardFormat {
 // Written by one thread; meanwhile another may compute digests of what was written so far.
 class ShardFile {
  public:
-  // `name` is relative to `directory`; the file is written as `temporary`.
+  // `name` is relative to `directory`; the file is written as `temporary`, its indexes as names
+  // that begin so.
   ShardFile(const std::string& directory, std::string name, std::string split,
             const std::string& temporary, const ShardFormat& format);
 
@@ -55,7 +56,7 @@ class ShardFile {
 
   void count_label(const Sample& sample);
 
-  const std::string directory_, name_, split_;
+  const std::string directory_, name_, split_, temporary_;
   AtomicFile file_;
   DigestWriter* digests_;               // the lowest part of
   std::unique_ptr<ByteWriter> writer_;  // which may compress

@@ -105,6 +105,8 @@ LogContent parse_log(std::string_view text) {
       if (line.contains("fingerprint")) {
         content.fingerprint = line.at("fingerprint");
         content.shards.clear();
+      } else if (line.contains("replaces")) {
+        for (const Json& name : line.at("replaces")) content.all.files.insert(checked_name(name));
       } else {
         content.shards.push_back(from_json(line));
         add(content.shards.back().record, content.shards.back().files, content.all);
@@ -169,6 +171,12 @@ void ShardLog::start(const std::string& fingerprint) {
   shards_.clear();
 }
 
+void ShardLog::add_replaced(const std::set<std::string>& names) {
+  if (names.empty()) return;
+  write_fully(file_.get(), as_bytes(Json{{"replaces", names}}.dump() + "\n"), path_);
+  sync();
+}
+
 void ShardLog::add(const FinishedShard& shard) {
   if (!is_named(file_, path_)) {
     fail(Code::io, "{}: was removed or replaced while the run was writing into it",
@@ -231,6 +239,25 @@ EarlierRuns find_earlier_runs(const std::string& directory) {
     }
   }
   return runs;
+}
+
+EarlierRuns find_other_tasks(const std::string& directory, const std::string& tool,
+                             const Task& task) {
+  EarlierRuns runs;
+  for (std::uint64_t i = 0; i < task.count; ++i) {
+    if (i == task.index) continue;
+    // A task's log goes when its manifest is there, so in this order one of the two is found.
+    const Task other{i, task.count};
+    add_log(join_path(directory, log_name(tool, other)), runs);
+    add_manifest(join_path(directory, partial_manifest_name(other)), runs);
+  }
+  return runs;
+}
+
+Fd lock_directory(const std::string& directory) {
+  Fd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) (void)flock(fd.get(), LOCK_EX);
+  return fd;
 }
 
 }  // namespace prep

@@ -1,14 +1,16 @@
 // What a run that writes shards leaves for the next one: which shards are finished. It is also the
 // lock against a second writer, and the sign that the directory is not complete.
 //
-// DIR/.TOOL.partial, task I of N: DIR/.TOOL.I-of-N.partial. Lines of JSON: a run's
-// fingerprint, then a line for each of its shards, synced to disk before the shard gets its name.
+// DIR/.TOOL.partial, task I of N: DIR/.TOOL.I-of-N.partial. Lines of JSON: a run's fingerprint,
+// then the names of the files that it removes, synced before the first goes, then a line for each
+// of its shards, synced before the shard gets its name.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/manifest.h"
@@ -39,6 +41,8 @@ class ShardLog {
   std::vector<FinishedShard> finished(const std::string& fingerprint) const;
   // Before anything is written: takes up that run's log, or begins a new one.
   void start(const std::string& fingerprint);
+  // Files of earlier runs will be removed. throws Error io.
+  void add_replaced(const std::set<std::string>& names);
   // A shard is complete and durable under its temporary name; it gets its final one after the next
   // sync(). throws Error io.
   void add(const FinishedShard& shard);
@@ -65,5 +69,13 @@ struct EarlierRuns {
   std::vector<Shard> shards;
 };
 EarlierRuns find_earlier_runs(const std::string& directory);
+// Of the tasks with which this one shares the work, as far as they have begun. None that finishes
+// meanwhile is missed.
+EarlierRuns find_other_tasks(const std::string& directory, const std::string& tool,
+                             const Task& task);
+
+// While it lives, other runs wait before they begin to replace what was there. Best effort: some
+// file systems cannot lock directories.
+Fd lock_directory(const std::string& directory);
 
 }  // namespace prep

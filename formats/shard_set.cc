@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "formats/dataset_index.h"
-#include "formats/digest.h"
+#include "lib/core/digest.h"
 #include "lib/core/error.h"
 #include "lib/core/file_io.h"
 

@@ -27,9 +27,8 @@ constexpr char kStreamFingerprint[] = "a stream, which no run can take up again"
 constexpr std::size_t kMaxClosing = 2;
 // How often a file that no run of ours seems to know is asked for again.
 constexpr int kLookAgain = 4;
-constexpr char kOversized[] = "samples are larger than --max-size: their shards are, too";
-constexpr char kFailedBefore[] =
-    "samples had failed when the shards were made, and are not in them";
+constexpr char kOversized[] = "larger than --max-size, and so is the shard of each";
+constexpr char kFailedBefore[] = "bad when an earlier run made the shards, and not in them";
 
 std::string task_suffix(const Task& task) {
   return task.count == 1 ? "" : fmt::format(".{}-of-{}", task.index, task.count);
@@ -58,6 +57,18 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
+constexpr std::string_view kLogEnding = ".partial";
+
+bool is_log(std::string_view name) {
+  return name.starts_with(".prep-") && name.ends_with(kLogEnding);
+}
+
+// Where the run that keeps this log makes its shards.
+std::string staging_of(const std::string& directory, std::string_view log) {
+  return join_path(directory, log.substr(0, log.size() - std::min(kLogEnding.size(), log.size()))) +
+         ".tmp";
+}
+
 std::string compression_name(Compression compression) {
   switch (compression) {
     case Compression::gzip:
@@ -84,7 +95,6 @@ ShardSink::ShardSink(const Spec& output, ShardSinkOptions options)
   published_ = published_settings(options_.inputs, output, options_.settings);
   staging_ =
       join_path(directory(), fmt::format(".{}{}.tmp", options_.tool, task_suffix(options_.task)));
-  earlier_ = find_earlier_runs(directory());
   if (options_.dry_run) return;
   log_ = std::make_unique<ShardLog>(directory(), options_.tool, options_.task);
 }
@@ -96,8 +106,7 @@ ShardSink::~ShardSink() {
   if (started_) remove_staging(staging_);
 }
 
-// --- before the first sample
-// ----------------------------------------------------------------------
+// --- before the first sample --------------------------------------------------------------------
 
 std::string ShardSink::shard_name(std::uint64_t number) const {
   if (!has_plan()) return pattern_.name("", number, 0);
@@ -129,13 +138,22 @@ std::set<std::string> ShardSink::planned_names() const {
   return names;
 }
 
-// Those that this run does not make: of other tasks, or finished before.
-std::set<std::string> ShardSink::kept_names() const {
-  std::set<std::string> names;
-  for (std::uint64_t i = 0; i < plan_.shards.size(); ++i) {
-    if (!is_mine(i) || recalled_.contains(i)) add_names(i, names);
-  }
+// What earlier runs have left, but for what this one need not make again and what the other tasks
+// made or are making, with these settings or others: that is theirs to replace.
+std::set<std::string> ShardSink::replaced_names() const {
+  std::set<std::string> names = find_earlier_runs(directory()).files;
+  std::set<std::string> kept = find_other_tasks(directory(), options_.tool, options_.task).files;
+  for (const std::uint64_t number : recalled_) add_names(number, kept);
+  for (const std::string& name : kept) names.erase(name);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("manifest."); });
   return names;
+}
+
+void ShardSink::find_earlier() {
+  earlier_ = find_earlier_runs(directory());
+  EarlierRuns others = find_other_tasks(directory(), options_.tool, options_.task);
+  earlier_.files.merge(others.files);
+  earlier_.shards.insert(earlier_.shards.end(), others.shards.begin(), others.shards.end());
 }
 
 void ShardSink::set_plan(ShardSetPlan plan) {
@@ -145,8 +163,11 @@ void ShardSink::set_plan(ShardSetPlan plan) {
       as_bytes(nlohmann::json{{"settings", options_.settings}, {"listing", plan_.listing}}.dump(
           -1, ' ', true, nlohmann::json::error_handler_t::replace)));
   if (plan_.oversized > 0) warnings_[kOversized] += plan_.oversized;
+  // No task may be about to remove what is looked at here.
+  const Fd lock = lock_directory(directory());
   if (!options_.force) recall();
   if (complete_) return;
+  find_earlier();
   const std::set<std::string> planned = planned_names();
   refuse_inputs(planned);
   if (options_.force) return;
@@ -161,7 +182,7 @@ void ShardSink::recall() {
   if (complete_ || !log_) return;
   for (FinishedShard& shard : log_->finished(fingerprint_)) {
     if (shard.number < plan_.shards.size() && shard.record.name == shard_name(shard.number) &&
-        shard.record.samples == plan_.shards[shard.number].samples) {
+        is_whole(shard)) {
       recalled_.insert(shard.number);
       finished_.emplace(shard.number, std::move(shard));
     }
@@ -172,25 +193,35 @@ void ShardSink::recall() {
 bool ShardSink::recall_manifest() {
   for (const std::string& name :
        {partial_manifest_name(options_.task), std::string(kManifestName)}) {
-    const std::string path = join_path(directory(), name);
-    if (access(path.c_str(), F_OK) != 0) continue;
+    found_manifest_ = join_path(directory(), name);
+    std::optional<Manifest> manifest;
     try {
-      const Manifest manifest = Manifest::parse(read_text_file(path, kLargestManifest), path);
-      if (!is_whole(manifest)) continue;
-      const std::uint64_t listed = std::min(manifest.failed, plan_.failed);
-      if (manifest.failed > listed) warnings_[kFailedBefore] += manifest.failed - listed;
+      manifest = Manifest::parse(read_text_file(found_manifest_, kLargestManifest), name);
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
-      continue;  // not one of ours, or damaged
+      continue;  // there is none, or it is not one of ours, or damaged
     }
-    found_manifest_ = path;
+    if (!is_whole(*manifest)) continue;
+    check_failed_before(*manifest);
     return true;
   }
   return false;
 }
 
-// Whether a manifest tells of this task's shards, made from the same, and they are there. One that
-// lacks more samples than are tolerated now is no reason to do nothing.
+// Nothing would be gained by packing the same bad samples once more, and shards might be lost.
+void ShardSink::check_failed_before(const Manifest& manifest) {
+  const std::uint64_t listed = std::min(manifest.failed, plan_.failed);
+  if (manifest.failed > listed) warnings_[kFailedBefore] += manifest.failed - listed;
+  std::uint64_t samples = manifest.failed;
+  for (const ShardRecord& shard : manifest.shards) samples += shard.samples;
+  if (!options_.tolerates || options_.tolerates(manifest.failed, samples)) return;
+  fail(Code::corrupt,
+       "{}: these shards were made without {} bad {}, more than --max-errors allows now; --force "
+       "packs them again",
+       printable(found_manifest_), manifest.failed, manifest.failed == 1 ? "sample" : "samples");
+}
+
+// Whether a manifest tells of this task's shards, made from the same, and they are there.
 bool ShardSink::is_whole(const Manifest& manifest) const {
   if (manifest.listing != plan_.listing || manifest.tool_version != kVersion ||
       manifest.settings != published_ ||
@@ -203,17 +234,14 @@ bool ShardSink::is_whole(const Manifest& manifest) const {
            static_cast<std::uint64_t>(st.st_size) == bytes;
   };
   std::set<std::string> there;
-  std::uint64_t samples = manifest.failed;
   for (const ShardRecord& shard : manifest.shards) {
-    samples += shard.samples;
     if (is_there(shard.name, shard.bytes)) there.insert(shard.name);
   }
   for (std::uint64_t i = 0; i < plan_.shards.size(); ++i) {
     if (is_mine(i) && !there.contains(shard_name(i))) return false;
   }
   return std::all_of(manifest.files.begin(), manifest.files.end(),
-                     [&](const ExtraFile& file) { return is_there(file.name, file.bytes); }) &&
-         (!options_.tolerates || options_.tolerates(manifest.failed, samples));
+                     [&](const ExtraFile& file) { return is_there(file.name, file.bytes); });
 }
 
 // Shards that nobody knows would be taken for part of the new set, or be overwritten.
@@ -229,7 +257,7 @@ void ShardSink::refuse_foreign(const std::set<std::string>& planned) {
   for (int attempt = 0; attempt < kLookAgain; ++attempt) {
     foreign = std::find_if(names.begin(), names.end(), is_foreign);
     if (foreign == names.end()) return;
-    earlier_ = find_earlier_runs(directory());
+    find_earlier();
   }
   fail(Code::usage,
        "{}: is there already, and is not known to be a run's of ours; remove it, write to another "
@@ -273,11 +301,10 @@ void ShardSink::refuse_inputs(const std::set<std::string>& planned) const {
 
 // What goes when the run begins.
 std::uint64_t ShardSink::replaced_bytes() const {
-  const std::set<std::string> kept = kept_names();
   std::uint64_t bytes = 0;
-  for (const std::string& name : earlier_.files) {
+  for (const std::string& name : replaced_names()) {
     struct stat st {};
-    if (kept.contains(name) || lstat(join_path(directory(), name).c_str(), &st) != 0) continue;
+    if (lstat(join_path(directory(), name).c_str(), &st) != 0) continue;
     if (S_ISREG(st.st_mode) && st.st_nlink == 1) {
       bytes += std::min(static_cast<std::uint64_t>(st.st_size),
                         static_cast<std::uint64_t>(st.st_blocks) * 512);
@@ -306,6 +333,7 @@ void ShardSink::start() {
     log_->start(fingerprint_);
     replace_earlier_runs();
   } else {
+    find_earlier();
     refuse_inputs({});
     if (!options_.force) {
       refuse_other_sets();
@@ -316,18 +344,17 @@ void ShardSink::start() {
 }
 
 // From here on, what was there is not complete any more. Shards that are not of this run would be
-// taken for part of the new set.
+// taken for part of the new set. Tasks that begin at the same time do this one after the other, so
+// that none removes what another has made since.
 void ShardSink::replace_earlier_runs() {
-  const auto remove = [&](const std::string& name) {
+  const Fd lock = lock_directory(directory());
+  refuse_live_runs();
+  std::set<std::string> names = replaced_names();
+  log_->add_replaced(names);
+  names.insert({kManifestName, kSumsName, partial_manifest_name(options_.task)});
+  for (const std::string& name : names) {
     const std::string path = join_path(directory(), name);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
-  };
-  remove(kManifestName);
-  remove(kSumsName);
-  remove(partial_manifest_name(options_.task));
-  const std::set<std::string> kept = kept_names();
-  for (const std::string& name : earlier_.files) {
-    if (!kept.contains(name) && !name.starts_with("manifest.")) remove(name);
   }
   if (options_.force) remove_forced(planned_names());
   remove_other_splits();
@@ -340,31 +367,37 @@ void ShardSink::remove_forced(const std::set<std::string>& planned) const {
   });
 }
 
-// Runs that shared the work in another way are history, unless they are alive.
-void ShardSink::remove_other_splits() {
-  const std::string same_split =
-      options_.task.count == 1 ? "" : fmt::format("-of-{}.", options_.task.count);
+// Whether it is a manifest or a log of one of as many tasks as there are now.
+bool ShardSink::is_of_same_split(std::string_view name) const {
+  const std::string ending = fmt::format("-of-{}.", options_.task.count);
+  return options_.task.count > 1 && name.find(ending) != std::string_view::npos;
+}
+
+// Runs that share the work in another way must not be at work now.
+void ShardSink::refuse_live_runs() const {
   for (const std::string& name : names_in(directory())) {
-    const std::string path = join_path(directory(), name);
-    if (!same_split.empty() && name.find(same_split) != std::string::npos) continue;
-    const bool is_part = name.starts_with("manifest.") && name.ends_with(".json") &&
-                         name.find("-of-") != std::string::npos;
-    if (is_part) unlink(path.c_str());
-    if (!name.starts_with(".prep-") || !name.ends_with(".partial")) continue;
-    const std::string staging =
-        path.substr(0, path.size() - std::string_view(".partial").size()) + ".tmp";
-    if (staging == staging_) continue;
-    if (is_locked(path)) {
-      fail(Code::io, "{}: another run is writing into it ({})", printable(directory()),
-           printable(name));
+    if (!is_log(name) || is_of_same_split(name) || staging_of(directory(), name) == staging_) {
+      continue;
     }
-    remove_staging(staging);
-    unlink(path.c_str());
+    if (!is_locked(join_path(directory(), name))) continue;
+    fail(Code::io, "{}: another run is writing into it ({})", printable(directory()),
+         printable(name));
   }
 }
 
-// --- samples
-// --------------------------------------------------------------------------------------
+// What such runs have left when they were ended, or finished, is history.
+void ShardSink::remove_other_splits() const {
+  for (const std::string& name : names_in(directory())) {
+    const std::string staging = staging_of(directory(), name);
+    if (is_of_same_split(name) || staging == staging_) continue;
+    const bool is_part = name.starts_with("manifest.") && name.ends_with(".json") &&
+                         name.find("-of-") != std::string::npos;
+    if (is_log(name)) remove_staging(staging);
+    if (is_part || is_log(name)) unlink(join_path(directory(), name).c_str());
+  }
+}
+
+// --- samples ------------------------------------------------------------------------------------
 
 bool ShardSink::up_to_date(const Sample& sample, const Stage&) const {
   return complete_ || recalled_.contains(sample.destination);
@@ -504,19 +537,21 @@ void ShardSink::finish(Open shard) {
     finished_.emplace(finished.number, std::move(finished));
     return;
   }
-  // A shard that lacks samples is not taken for finished by another run.
-  const bool whole = finished.record.samples == plan_.shards[shard.number].samples;
   const std::lock_guard lock(mutex_);
-  if (whole) {
-    log_->add(finished);
-    log_->sync();
-  }
+  log_->add(finished);
+  log_->sync();
   shard.file->publish();
   finished_.emplace(finished.number, std::move(finished));
 }
 
-// --- the end
-// --------------------------------------------------------------------------------------
+// --- the end ------------------------------------------------------------------------------------
+
+// A stream's last shard, if it was begun for samples that turned out bad.
+void ShardSink::drop_empty() {
+  if (has_plan() || !current_.file || current_.file->samples() > 0) return;
+  current_.file.reset();
+  next_number_ = current_.number;
+}
 
 void ShardSink::seal_all() {
   if (current_.file) close_current();
@@ -546,17 +581,32 @@ void ShardSink::sync_directories() const {
   for (const std::string& path : directories) sync_directory(path);
 }
 
+bool ShardSink::is_whole(const FinishedShard& shard) const {
+  return shard.record.samples == plan_.shards[shard.number].samples;
+}
+
+// Shards that lack bad samples, when those turn out to be too many.
+void ShardSink::remove_lacking() {
+  for (const auto& [number, shard] : finished_) {
+    if (is_whole(shard)) continue;
+    std::set<std::string> names;
+    add_names(number, names);
+    for (const std::string& name : names) unlink(join_path(directory(), name).c_str());
+  }
+}
+
 // Shards of another size than planned are what --equal is there to prevent, and one without any
 // sample would be a gap.
-void ShardSink::check_counts() const {
+void ShardSink::check_counts() {
   for (std::uint64_t i = 0; has_plan() && i < plan_.shards.size(); ++i) {
     if (!is_mine(i)) continue;
     const auto shard = finished_.find(i);
     const std::uint64_t samples = shard == finished_.end() ? 0 : shard->second.record.samples;
     if (samples == plan_.shards[i].samples || (samples > 0 && !plan_.equal)) continue;
+    remove_lacking();
     fail(Code::io, "{}: {} of its {} samples failed{}; remove them from the input, and run again",
-         printable(shard_name(i)), plan_.shards[i].samples - samples, plan_.shards[i].samples,
-         samples > 0 ? ", and shards of equal size were asked for" : "");
+         printable(join_path(directory(), shard_name(i))), plan_.shards[i].samples - samples,
+         plan_.shards[i].samples, samples > 0 ? ", and shards of equal size were asked for" : "");
   }
 }
 
@@ -606,8 +656,12 @@ void ShardSink::commit() {
   if (complete_) {
     // Whoever goes by its time (make) shall see that it was looked at.
     utimensat(AT_FDCWD, found_manifest_.c_str(), nullptr, 0);
+    // What is left of a run that was killed behind its last shard, or before it had done anything.
+    remove_staging(staging_);
+    log_->complete();
     return;
   }
+  drop_empty();
   if (has_plan() ? plan_.shards.empty() : next_number_ == 0) {
     fail(Code::empty, "there is no sample for any shard");
   }
@@ -622,6 +676,9 @@ void ShardSink::commit() {
   } else {
     write_partial_manifest(directory(), std::move(manifest));
   }
+  // While the log is still the lock.
+  remove_staging(staging_);
+  started_ = false;
   log_->complete();
 }
 
@@ -637,6 +694,7 @@ void ShardSink::abandon() {
       current_.file && current_.file->samples() == plan_.shards[current_.number].samples;
   if (!whole) current_.file.reset();
   seal_all();
+  remove_lacking();
 }
 
 }  // namespace prep

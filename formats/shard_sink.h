@@ -107,10 +107,12 @@ class ShardSink final : public Sink {
   bool may_give(const std::string& path) const;
   void add_names(std::uint64_t number, std::set<std::string>& names) const;
   std::set<std::string> planned_names() const;
-  std::set<std::string> kept_names() const;
+  std::set<std::string> replaced_names() const;
+  void find_earlier();
   void recall();
   bool recall_manifest();
   bool is_whole(const Manifest& manifest) const;
+  void check_failed_before(const Manifest& manifest);
   void refuse_foreign(const std::set<std::string>& planned);
   void refuse_other_sets() const;
   void refuse_inputs(const std::set<std::string>& planned) const;
@@ -120,7 +122,9 @@ class ShardSink final : public Sink {
   void start();
   void replace_earlier_runs();
   void remove_forced(const std::set<std::string>& planned) const;
-  void remove_other_splits();
+  bool is_of_same_split(std::string_view name) const;
+  void refuse_live_runs() const;
+  void remove_other_splits() const;
 
   void decide_schema(const Sample& sample);
   std::uint64_t size_of(const Sample& sample) const;
@@ -131,12 +135,15 @@ class ShardSink final : public Sink {
   void close_current();
   void seal(Open shard);
   void finish(Open shard);
+  void drop_empty();
   void seal_all();
   [[noreturn]] void fail_write(const Error& error) const;
 
   void publish_stream();
   void sync_directories() const;
-  void check_counts() const;
+  bool is_whole(const FinishedShard& shard) const;
+  void remove_lacking();
+  void check_counts();
   std::uint64_t failed_samples() const;
   Manifest make_manifest() const;
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "formats/compression.h"
-#include "formats/digest.h"
 #include "lib/core/bytes.h"
+#include "lib/core/digest.h"
 #include "lib/core/file_io.h"
 
 namespace prep {

@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "formats/compression.h"
-#include "formats/digest.h"
 #include "formats/shard_set.h"
 #include "formats/tar_sample_writer.h"
 #include "formats/tfrecord_writer.h"
 #include "formats/verify_input.h"
+#include "lib/core/digest.h"
 #include "lib/core/error.h"
 #include "lib/core/version.h"
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/digest.h"
 #include "formats/labeler.h"
 #include "formats/part_selection.h"
 #include "formats/planned_source.h"
@@ -19,6 +18,7 @@
 #include "formats/shard_set.h"
 #include "formats/shard_sink.h"
 #include "formats/shuffle_buffer.h"
+#include "lib/core/digest.h"
 #include "lib/core/file_io.h"
 #include "lib/core/tool.h"
 #include "lib/image/image_shape.h"
@@ -92,7 +92,7 @@ class StreamSource final : public Source {
       labeler_.add_to(sample, labeler_.look_up(sample));
       selection_.sort(sample);
     } catch (const Error& error) {
-      if (error.code() == Code::interrupted) throw;
+      if (error.code() == Code::interrupted || error.code() == Code::usage) throw;
       sample.fault = error;
     }
     return true;
@@ -287,6 +287,8 @@ std::string PackTool::needs_plan(const RunContext& run) const {
 
 void PackTool::check_options(const RunContext& run) const {
   const auto refuse = [](std::string_view why) { fail(Code::usage, "{}", why); };
+  if (!options_.split.empty()) parse_splits(options_.split);
+  if (!options_.max_size.empty()) parse_size(options_.max_size);
   if (options_.stratify && options_.split.empty()) refuse("--stratify goes with --split");
   if (options_.shuffle_buffer > 0 && !options_.shuffle) {
     refuse("--shuffle-buffer N needs a seed too: --shuffle SEED");
@@ -447,7 +449,7 @@ std::unique_ptr<Source> PackTool::make_planned(const RunContext& run, Source& li
                             duplicates += outcome.code == Code::duplicate;
                             run.reporter.add(outcome);
                           });
-  if (duplicates > 0 && !options_.regroup) {
+  if (duplicates > 0 && !options_.regroup && !listed.unique_keys()) {
     run.reporter.warn("where parts of one sample stand apart, --regroup joins them");
   }
   // There is no use in packing for hours what will not be complete.

@@ -255,7 +255,8 @@ class VerifyTool final : public Tool {
         "  prep-verify --decode 'train-{000000..000099}.tar'\n"
         "  prep-verify --decode --repair saved/ broken.tar\n\n"
         "Exit status: 0 nothing is wrong but warnings, 1 the check itself failed, 2 wrong usage,\n"
-        "3 damage was found."};
+        "3 damage was found.",
+        "file"};
   }
 
   void add_options(CLI::App& app) override {

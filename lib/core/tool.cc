@@ -229,18 +229,18 @@ class Run {
     Summary& summary = reporter_.summary();
     summary.left_out = source_->left_out();
     summary.tables = stage_->tables();
+    if (summary.read == 0 && task_.count == 1) fail(Code::empty, "{}", no_samples());
+    const bool good = budget_.allows(summary.failed, summary.read);
+    if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();
     for (const auto& [kind, count] : sink_->warnings()) {
       summary.warnings[kind] += count;
       reporter_.warn(fmt::format("{} {}", human_count(count), kind));
     }
-    if (summary.read == 0 && task_.count == 1) fail(Code::empty, "{}", no_samples());
-    const bool good = budget_.allows(summary.failed, summary.read);
-    if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();
     if (tool_.has_output()) reporter_.say(summary_text(summary, reporter_.seconds()));
     if (good) return 0;
     reporter_.error(fmt::format(
-        "{} bad {}, more than --max-errors {} allows{}", human_count(summary.failed),
-        summary.failed == 1 ? "sample" : "samples", common_.max_errors, what_is_left()));
+        "{} bad {}{}, more than --max-errors {} allows{}", human_count(summary.failed), info_.unit,
+        summary.failed == 1 ? "" : "s", common_.max_errors, what_is_left()));
     return kExitBadSamples;
   }
 

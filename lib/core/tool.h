@@ -63,9 +63,10 @@ struct RunContext {
 };
 
 struct ToolInfo {
-  std::string name;         // "prep-resize"
-  std::string summary;      // one line
-  std::string description;  // what --help says below the options: examples, exit codes
+  std::string name;             // "prep-resize"
+  std::string summary;          // one line
+  std::string description;      // what --help says below the options: examples, exit codes
+  std::string unit = "sample";  // what is counted, where that is something else: "file"
 };
 
 class Tool {

@@ -249,3 +249,387 @@ PY
   [[ "$output" == *"the table has no label for it"* ]]
   [ ! -e f/manifest.json ]
 }
+
+@test "labels and classes are part of what a set is made from" {
+  mkdir in
+  for i in 1 2 3 4; do echo $i > in/$i.txt; done
+  printf 'path,label\nin/1.txt,cat\nin/2.txt,dog\nin/3.txt,cat\nin/4.txt,cow\n' > t.csv
+  classes() { tar -xOf s/0.tar --wildcards '*.cls' | xargs -n1 | xargs; }
+  labels() { for i in 1 2 3 4; do tar -xOf s/0.tar $i.cls; printf ' '; done; }
+  pack t.csv -o 's/%d.tar' --shards 1
+  [ "$(cat s/classes.txt | xargs)" = "cat cow dog" ]
+  for i in 1 2 3 4; do tar -xOf s/0.tar in/$i.cls; done > before
+  [ "$(cat before)" = 0201 ]
+  # The photographs are what they were, the table is not.
+  sed -i 's/dog/cow/' t.csv
+  pack t.csv -o 's/%d.tar' --shards 1
+  for i in 1 2 3 4; do tar -xOf s/0.tar in/$i.cls; done > after
+  [ "$(cat after)" = 0101 ]
+  printf 'cow\ncat\n' > classes
+  pack t.csv -o 's/%d.tar' --shards 1 --classes classes
+  [ "$(cat s/classes.txt | xargs)" = "cow cat" ]
+  printf 'cat\ncow\n' > classes
+  pack t.csv -o 's/%d.tar' --shards 1 --classes classes
+  for i in 1 2 3 4; do tar -xOf s/0.tar in/$i.cls; done > after
+  [ "$(cat after)" = 0101 ]
+  echo cat > classes
+  run prep-pack t.csv -o 'f/%d.tar' --classes classes
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"in/2: its class 'cow' is not in the list of classes"* ]]
+  # A stream must know the list before.
+  tar -cf in.tar in/*.txt
+  run prep-pack - -o 'g/%d.tar' --labels t.csv < in.tar
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--classes"* ]]
+  [ -z "$(ls -A g)" ]
+}
+
+@test "tables of numbers, and --shuffle 0, are what they say" {
+  mkdir in
+  for i in 1 2 3; do echo $i > in/$i.txt; done
+  printf '{"file": "in/1.txt", "label": 30}\n{"file": "in/2.txt", "label": 7}\n' > t.jsonl
+  pack t.jsonl -o 's/%d.tar' --shards 1
+  [ "$(tar -xOf s/0.tar in/1.cls)" = 30 ]
+  [ ! -e s/classes.txt ]
+  [ "$(manifest s '[(c["index"], c["samples"]) for c in m["classes"]]')" = "[(7, 1), (30, 1)]" ]
+  pack "$TREE" -o 'o/%d.tar' --shuffle 0
+  prep-ls o/0.tar > shuffled
+  run prep-pack "$TREE" -o 'o/%d.tar'
+  [[ "$output" == *"40 read = 40 written"* ]]
+  ! diff -q shuffled <(prep-ls o/0.tar)
+  diff <(sort shuffled) <(prep-ls o/0.tar | sort)
+}
+
+@test "the order is one of the keys, not of the input" {
+  local first last
+  first=$(ls "$TREE" | head -n 1)
+  last=$(ls "$TREE" | tail -n 1)
+  pack "$TREE/$first" "$TREE/$last" -o 'a/%d.tar' --shuffle 3 --shards 2
+  pack "$TREE/$last" "$TREE/$first" -o 'b/%d.tar' --shuffle 3 --shards 2
+  diff <(shards a) <(shards b)
+  pack "$TREE" -o - --shuffle 3 | prep-ls - > stream
+  pack "$TREE" -o one.tar --shuffle 3
+  pack "$TREE" -o one.tfrecord --shuffle 3
+  diff stream <(prep-ls one.tar)
+  diff <(cut -f 1 stream) <(prep-ls one.tfrecord | cut -f 1)
+  pack one.tar -o back/
+  diff <(digest "$TREE") <(digest back)
+}
+
+@test "one directory holds one set, and what is read is never replaced" {
+  pack "$TREE" -o 's/train-%03d.tar' --shards 3
+  shards s > before
+  run prep-pack "$TREE" -o 's/val-%03d.tar' --shards 1
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"train-00"*"is a shard of another set in that directory"* ]]
+  for more in "" --force; do
+    run prep-pack 's/train-{000..002}.tar' -o 's/train-%03d.tar' --shards 2 $more
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"is an input, and would be replaced"* ]]
+  done
+  run prep-pack - -o 's/train-%03d.tar' < s/train-001.tar
+  [ "$status" -eq 2 ]
+  diff before <(shards s)
+  (cd s && sha256sum --quiet -c SHA256SUMS)
+}
+
+@test "tasks on an older set, at the same time and one after the other" {
+  pack "$TREE" -o 'ref/%d.tar' --shards 7 --shuffle 6
+  for old in 3 9; do
+    pack "$TREE" -o 's/%d.tar' --shards $old
+    for i in 0 1 2 3; do pack "$TREE" -o 's/%d.tar' --shards 7 --shuffle 6 --task $i/4 & done
+    wait
+    prep-pack --quiet --merge s
+    diff <(shards ref) <(shards s)
+    rm -rf s
+  done
+  pack "$TREE" -o 's/%d.tar' --shards 9
+  for i in 0 1; do pack "$TREE" -o 's/%d.tar' --shards 7 --shuffle 6 --task $i/2; done
+  prep-pack --quiet --merge s
+  diff <(shards ref) <(shards s)
+  # Parts that do not belong together, or are not all there.
+  pack "$TREE" -o 't/%d.tar' --shards 4 --task 0/2
+  run prep-pack --merge t
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"manifest.1-of-2.json is missing"* ]]
+  pack "$TREE" -o 't/%d.tar' --shards 4 --shuffle 1 --task 1/2
+  run prep-pack --merge t
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"do not belong together: shuffle"* ]]
+  # More tasks than shards.
+  for i in 0 1 2; do pack "$TREE" -o 'u/%d.tar' --shards 2 --task $i/3; done
+  prep-pack --quiet --merge u
+  prep-verify --quiet u
+}
+
+@test "killed while it replaces another set, in tasks, then again" {
+  pack "$TREE" -o 'ref/{split}/%d.tar' --split a=0.5,b=0.5 --shards 6 --shuffle 2 --index dali
+  for i in $(seq 8); do
+    rm -rf s
+    pack "$TREE" -o 's/{split}/%d.tar' --split a=0.8,c=0.2 --shards 5
+    for i in 0 1; do
+      prep-pack --quiet "$TREE" -o 's/{split}/%d.tar' --split a=0.5,b=0.5 --shards 6 --shuffle 2 \
+        --index dali --task $i/2 2> /dev/null &
+      sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
+      kill -9 $! 2> /dev/null || true
+      wait $! 2> /dev/null || true
+    done
+    for i in 0 1; do
+      pack "$TREE" -o 's/{split}/%d.tar' --split a=0.5,b=0.5 --shards 6 --shuffle 2 --index dali \
+        --task $i/2
+    done
+    prep-pack --quiet --merge s
+    diff <(shards ref) <(shards s)
+    [ -z "$(find s -name '.*' ! -name s)" ]
+  done
+}
+
+@test "a rerun redoes a shard that is gone or was cut, and only what a killed run had not done" {
+  pack "$TREE" -o 's/%d.tar' --shards 4 --index dali
+  shards s > before
+  truncate -s -512 s/2.tar
+  pack "$TREE" -o 's/%d.tar' --shards 4 --index dali
+  diff before <(shards s)
+  rm s/1.idx
+  pack "$TREE" -o 's/%d.tar' --shards 4 --index dali
+  diff before <(shards s)
+  # The first bad sample is in the last shard: those before it stay as they are.
+  cp -r "$TREE" in
+  ln -s nowhere in/zzz.jpg
+  run prep-pack in -o 'b/%d.tar' --shards 4
+  [ "$status" -eq 3 ]
+  [ ! -e b/manifest.json ]
+  run prep-pack in -o 'b/%d.tar' --shards 4 --max-errors 1
+  [ "$status" -eq 0 ]
+  [ "$(manifest b 'm["failed"]')" -eq 1 ]
+  run prep-pack in -o 'b/%d.tar' --shards 4 --max-errors 1
+  [[ "$output" == *"0 written + 40 skipped + 1 failed"* ]]
+}
+
+@test "bad samples of TFRecords: the typed schema is checked, other shards stay" {
+  mkdir in
+  for i in 1 2 3 4; do echo "picture $i" > in/$i.jpg; echo $i > in/$i.cls; done
+  echo three > in/3.cls
+  run prep-pack in -o 's/%d.tfrecord' --shards 2
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"3.cls: 'three' is not an integer"* ]]
+  [ "$(ls s)" = 0.tfrecord ]
+  run prep-pack in -o 's/%d.tfrecord' --shards 2 --max-errors 1
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"4 read = 1 written + 2 skipped + 1 failed"* ]]
+  [ "$(manifest s '[s["samples"] for s in m["shards"]], m["failed"]')" = "[2, 1] 1" ]
+  # Done, for who tolerates it; nothing is thrown away for who doesn't.
+  prep-pack --quiet in -o 's/%d.tfrecord' --shards 2 --max-errors 1
+  run prep-pack in -o 's/%d.tfrecord' --shards 2
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"without 1 bad sample"* ]]
+  prep-verify --quiet s
+  run prep-pack in -o 'e/%d.tfrecord' --shards 2 --max-errors 1 --equal drop
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"e/1.tfrecord: 1 of its 2 samples failed"* ]]
+  [ ! -e e/manifest.json ]
+}
+
+@test "records are Examples that protobuf's own program reads, at the places of the index" {
+  mkdir in
+  for i in 1 2 3; do echo "caption $i" > in/$i.txt; echo $i > in/$i.cls; done
+  pack in -o 's/%d.tfrecord' --index dali --types txt=bytes
+  while read -r offset size; do
+    tail -c +$((offset + 13)) s/0.tfrecord | head -c $((size - 16)) |
+      protoc --decode Example -I "$PREP_SOURCE/tests/data" example.proto
+  done < s/0.tfrecord.idx > decoded
+  [ "$(grep -c '"caption [123]\\n"' decoded)" -eq 3 ]
+  [ "$(grep -A 3 'image/class/label' decoded | grep -cE 'value: [123]$')" -eq 3 ]
+}
+
+@test "compressed shards are told by their names, and have no index" {
+  pack "$TREE" -o 'z/%d.tar.zst' --shards 2
+  pack "$TREE" -o 'g/%d.tar.gz' --shards 2
+  pack "$TREE" -o 'p/%d.tar' --shards 2
+  pack "$TREE" -o 'r/%d.tfrecord' --shards 2 --compress gzip
+  for i in 0 1; do
+    zstd -qdc z/$i.tar.zst | cmp - p/$i.tar
+    gzip -dc g/$i.tar.gz | cmp - p/$i.tar
+    gzip -t < r/$i.tfrecord
+  done
+  for set in z g r; do prep-verify --quiet $set; done
+  run prep-pack "$TREE" -o 'w/%d.tar' --compress zstd
+  [ "$status" -eq 2 ]
+  run prep-pack "$TREE" -o 'w/%d.tar.zst' --index dali
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"offsets"* ]]
+  [ ! -e w ]
+}
+
+@test "names: all that loaders can read, and the others by name" {
+  local long name
+  long=$(printf 'n%.0s' {1..240})
+  mkdir -p in/d.x "in/$long"
+  for name in a.b.c 'sp ace.jpg' ünï.jpg $'bad\xff.jpg' $'nl\nx.jpg' 'back\slash.jpg' \
+    "${long:0:97}.jpg" "$long.jpg" "$long/$long.jpg" d.x/a.jpg d.x/b.tar.gz; do
+    echo "$name" > "in/$name"
+  done
+  ln -s ../a.b.c in/d.x/link.txt
+  ln in/a.b.c in/d.x/hard.txt
+  truncate -s 100000 in/sparse.bin
+  run prep-pack in -o 's/%d.tar'
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"14 read = 14 written"* ]]
+  [[ "$output" == *"3 long names or sizes in PAX headers"* ]]
+  mkdir gnu && tar -xf s/0.tar -C gnu
+  diff -r in gnu
+  [ -z "$(find gnu -type l)" ]
+  mkdir bsd && bsdtar -xf s/0.tar -C bsd && diff -r in bsd
+  run prep-pack in -o 'i/%d.tar' --index dali --max-errors 9
+  [[ "$output" == *"12 written + 0 skipped + 2 failed"* ]]
+  [[ "$output" == *"sp ace.jpg: a name with white space"* ]]
+  : > in/noext
+  : > in/A.JPG
+  : > in/A.jpg
+  run prep-pack in -o 's/%d.tar' --max-errors 2
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"noext: its name has no dot"* ]]
+  [[ "$output" == *"A: two parts are named 'jpg' but for upper and lower case"* ]]
+}
+
+@test "a signal ends a run after cleaning up, and a later one goes on" {
+  /usr/bin/python3 - "$TREE" <<'PY'
+import os, shutil, signal, subprocess, sys, time
+tree = sys.argv[1]
+os.mkfifo("in")
+command = ["prep-pack", "--quiet", tree, "-o", "s/%02d.tar", "--shards", "10", "-j1"]
+subprocess.run(command[:3] + ["-o", "whole/%02d.tar"] + command[5:], check=True)
+for number in (signal.SIGTERM, signal.SIGINT):
+    # A stream that does not come to its end.
+    run = subprocess.Popen(["prep-pack", "--quiet", "in", "-o", "stream/%d.tar"],
+                           stderr=subprocess.PIPE,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    with open("in", "wb") as pipe:
+        pipe.write(open("whole/00.tar", "rb").read()[:-1024])
+        pipe.flush()
+        while not os.path.isdir("stream/.prep-pack.tmp"):
+            time.sleep(0.01)
+        run.send_signal(number)
+        _, messages = run.communicate(timeout=60)
+    assert run.returncode == -number, (run.returncode, messages)
+    assert os.listdir("stream") == [], os.listdir("stream")
+    # A plan, as soon as the first shard is there.
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while run.poll() is None and not os.path.exists("s/00.tar"):
+        pass
+    run.send_signal(number)
+    run.wait()
+    assert not os.path.exists("s/.prep-pack.tmp")
+    before = {name: os.stat("s/" + name).st_ino for name in os.listdir("s") if name[0] in "0123"}
+    subprocess.run(command, check=True)
+    assert all(os.stat("s/" + name).st_ino == inode for name, inode in before.items())
+    for name in os.listdir("whole"):
+        if name != "manifest.json":
+            assert open("s/" + name, "rb").read() == open("whole/" + name, "rb").read(), name
+    assert sorted(os.listdir("s")) == sorted(os.listdir("whole"))
+    shutil.rmtree("s")
+PY
+}
+
+@test "a disk that fills up meanwhile: exit 1, with how much is missing, and nothing half-made" {
+  mkdir full
+  mount -t tmpfs -o size=8m tmpfs full 2> /dev/null || skip "no right to mount"
+  mkdir in
+  for i in $(seq 60); do head -c 100000 /dev/urandom > in/$i.bin; done
+  run /usr/bin/python3 - <<'PY'
+import os, subprocess
+run = subprocess.Popen(["prep-pack", "-j1", "in", "-o", "full/%02d.tar", "--shards", "30"],
+                       stderr=subprocess.PIPE)
+while run.poll() is None and not os.path.exists("full/02.tar"):
+    pass
+try:
+    with open("full/taken", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 16))
+except OSError:
+    pass
+messages = run.communicate()[1].decode()
+assert run.returncode == 1, (run.returncode, messages)
+assert "No space left on device" in messages and "were still to be written" in messages, messages
+PY
+  local first="$output" code="$status" bad="" shard
+  for shard in full/*.tar; do tar -tf "$shard" > /dev/null || bad+=" $shard"; done
+  local left
+  left=$(find full -name '.prep-pack.tmp' -o -name manifest.json)
+  rm full/taken
+  # In the same directory: how much has to be written is less now.
+  prep-pack --quiet in -o 'full/%02d.tar' --shards 30 && prep-verify --quiet full
+  local again=$?
+  # Compressed shards, whose size nobody knows before.
+  run prep-pack in -o 'full/z/%02d.tar.zst' --shards 30
+  local zipped="$status" half
+  half=$(find full/z -name '*.tmp')
+  umount full
+  [ "$code" -eq 0 ] || { echo "$first"; false; }
+  [ -z "$bad$left$half" ]
+  [ "$again" -eq 0 ]
+  [ "$zipped" -eq 1 ]
+}
+
+@test "a producer that is killed: nothing is committed, what was there stays" {
+  pack "$TREE" -o 's/%03d.tar' --max-count 10
+  digest s > before
+  mkfifo pipe
+  prep-resize --quiet pipe -o - > out.tar &
+  local resize=$!
+  exec 9> pipe
+  head -c 400000 "$TAR" >&9
+  prep-pack - -o 's/%03d.tar' --max-count 3 < <(tail -c +1 -f --pid=$resize out.tar) 2> err &
+  local packer=$!
+  kill -9 $resize
+  exec 9>&-
+  local code=0
+  wait $packer || code=$?
+  [ "$code" -eq 1 ]
+  grep -q 'standard input: ' err
+  diff before <(digest s)
+  [ -z "$(find s -name '.*' ! -name s)" ]
+}
+
+@test "every tool writes shards" {
+  prep-resize --quiet "$PHOTOS" -o 's/%04d.tar' --short 32
+  prep-verify --quiet s
+  (cd s && sha256sum --quiet -c SHA256SUMS)
+  [ "$(manifest s '(m["tool"], m["settings"]["short"], m["totals"]["samples"])')" = \
+    "('prep-resize', '32', 40)" ]
+  prep-resize --quiet "$PHOTOS" -o 'r/%04d.tfrecord' --short 32
+  prep-verify --quiet r
+  prep-resize --quiet "$PHOTOS" -o one.tar --short 32
+  cmp one.tar s/0000.tar
+  run prep-resize "$PHOTOS" -o 't/%04d.tar' --task 0/2
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"prep-pack"* ]]
+  run prep-resize "$PHOTOS" -o 't/{split}-%d-of-%d.tar'
+  [ "$status" -eq 2 ]
+  [ ! -e t ]
+}
+
+@test "wrong options are told before anything is listed or made" {
+  local wrong=(
+    "-o s/%d.tar --split a=0.5,b=0.6" "-o s/{split}.tar --split a=1" "-o s/%d.tar --split a=1"
+    "-o s/{split}-%d.tar" "-o s/%d.tar --stratify" "-o s/%d.tar --shards 2 --max-count 3"
+    "-o s/%d.tar --max-size 5q" "-o s/%d.tar --max-size 0" "-o s/%d.tar --shards 0"
+    "-o s/%5d.tar" "-o s/%d/../x.tar" "-o s/%d-%d-%d.tar" "-o s/%d" "-o s.tar --shards 2"
+    "-o s.tar --index dali" "-o s/ --format tar" "-o s/%d.tar --index tfrecord"
+    "-o s/%d.tfrecord --index wids" "-o s/%d.tar --shuffle-buffer 9" "-o s/%d.tar --parts .x"
+    "-o s/%d.tar --rename x" "-o s/%d.tfrecord --types x" "-o s.tar --task 0/2")
+  ln -s nowhere bad.jpg
+  for arguments in "${wrong[@]}"; do
+    run prep-pack . $arguments
+    [ "$status" -eq 2 ] || { echo "exit $status for $arguments: $output"; false; }
+    [[ "$output" != *nowhere* && "$output" != *bad.jpg* ]]
+    [ ! -e s ] && [ ! -e s.tar ]
+  done
+  run prep-pack "$TREE" -o 's/%d.tar' --shards 41
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"there are 40 samples for 41 shards"* ]]
+  mkdir empty
+  run prep-pack empty -o 's/%d.tar'
+  [ "$status" -eq 1 ]
+  [ -z "$(ls -A s)" ]
+}

@@ -1,4 +1,4 @@
-#include "formats/digest.h"
+#include "lib/core/digest.h"
 
 #include <catch2/catch.hpp>
 #include <string>

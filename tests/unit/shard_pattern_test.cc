@@ -33,3 +33,27 @@ TEST_CASE("shard patterns: what is none") {
   CHECK_THROWS_AS(ShardPattern("%d-%d-%d.tar"), prep::Error);
   CHECK_THROWS_AS(ShardPattern("100%-%d.tar"), prep::Error);
 }
+
+TEST_CASE("shard patterns: numbers of any width, splits by name") {
+  const ShardPattern pattern("%d-%d.tar");
+  CHECK(pattern.directory() == ".");
+  CHECK(pattern.name("", 12345678, 3) == "12345678-3.tar");
+  CHECK(pattern.may_give("0012-7.tar", {""}));
+  CHECK_FALSE(pattern.may_give("-7.tar", {""}));
+  CHECK(ShardPattern("/%d.tar").directory() == "/");
+  CHECK(ShardPattern("a/b{split}/%d.tar").directory() == "a");
+  CHECK(ShardPattern("x-%03d1.tar").may_give("x-00011.tar", {""}));
+  CHECK(ShardPattern("{split}-%d.tar").may_give("a-b-1.tar", {"a-b"}));
+  CHECK_FALSE(ShardPattern("{split}-%d.tar").may_give("a-b-1.tar", {"a"}));
+}
+
+TEST_CASE("shard patterns: names that a manifest could not hold") {
+  for (const char* wrong : {"%d/../x.tar", "%d//x.tar", "%d/./x.tar", "\xff-%d.tar"}) {
+    try {
+      ShardPattern pattern(wrong);
+      FAIL(wrong);
+    } catch (const prep::Error& error) {
+      CHECK(error.code() == prep::Code::usage);
+    }
+  }
+}

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/digest.h"
 #include "formats/tar_header.h"
 #include "formats/verify_shard.h"
+#include "lib/core/digest.h"
 #include "lib/core/unnamed_file.h"
 
 using Catch::Matchers::Contains;

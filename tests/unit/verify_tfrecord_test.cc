@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/digest.h"
 #include "formats/example.h"
 #include "formats/tfrecord_record.h"
 #include "formats/verify_shard.h"
+#include "lib/core/digest.h"
 #include "lib/core/unnamed_file.h"
 
 using Catch::Matchers::Contains;

@@ -1,4 +1,4 @@
-#include "formats/digest.h"
+#include "lib/core/digest.h"
 
 #include <openssl/evp.h>
 
