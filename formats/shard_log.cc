@@ -19,11 +19,6 @@ using Json = nlohmann::json;
 constexpr int kLockAttempts = 100;
 constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 32;
 
-std::string log_name(const std::string& tool, const Task& task) {
-  return task.count == 1 ? fmt::format(".{}.partial", tool)
-                         : fmt::format(".{}.{}-of-{}.partial", tool, task.index, task.count);
-}
-
 Fd open_and_lock(const std::string& path, const std::string& directory) {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
@@ -127,6 +122,11 @@ bool is_as_left(const std::string& path, std::uint64_t size, std::optional<std::
 }
 
 }  // namespace
+
+std::string log_name(const std::string& tool, const Task& task) {
+  return task.count == 1 ? fmt::format(".{}.partial", tool)
+                         : fmt::format(".{}.{}-of-{}.partial", tool, task.index, task.count);
+}
 
 ShardLog::ShardLog(std::string directory, const std::string& tool, const Task& task)
     : directory_(std::move(directory)), path_(join_path(directory_, log_name(tool, task))) {

@@ -27,6 +27,9 @@ struct FinishedShard {
   std::map<std::string, std::uint64_t> labels;  // how many samples have which "cls"
 };
 
+// ".prep-pack.partial", ".prep-pack.0-of-4.partial": its name in the directory.
+std::string log_name(const std::string& tool, const Task& task);
+
 class ShardLog {
  public:
   // Makes the directory if it is missing, locks, and reads what is there. throws Error io when

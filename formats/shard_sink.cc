@@ -25,49 +25,8 @@ constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 constexpr char kStreamFingerprint[] = "a stream, which no run can take up again";
 // Shards that are written, but not yet digested and synced.
 constexpr std::size_t kMaxClosing = 2;
-// How often a file that no run of ours seems to know is asked for again.
-constexpr int kLookAgain = 4;
 constexpr char kOversized[] = "larger than --max-size, and so is the shard of each";
 constexpr char kFailedBefore[] = "bad when an earlier run made the shards, and not in them";
-
-std::string task_suffix(const Task& task) {
-  return task.count == 1 ? "" : fmt::format(".{}-of-{}", task.index, task.count);
-}
-
-// Removes a directory of ours that holds files only.
-void remove_staging(const std::string& path) {
-  for_each_file(path, [](int directory, const std::string&, const char* name) {
-    unlinkat(directory, name, 0);
-  });
-  rmdir(path.c_str());
-}
-
-// Whether a live run holds this log.
-bool is_locked(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  DIR* raw = opendir(directory.c_str());
-  if (!raw) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
-  while (const dirent* entry = readdir(raw)) names.emplace_back(entry->d_name);
-  return names;
-}
-
-constexpr std::string_view kLogEnding = ".partial";
-
-bool is_log(std::string_view name) {
-  return name.starts_with(".prep-") && name.ends_with(kLogEnding);
-}
-
-// Where the run that keeps this log makes its shards.
-std::string staging_of(const std::string& directory, std::string_view log) {
-  return join_path(directory, log.substr(0, log.size() - std::min(kLogEnding.size(), log.size()))) +
-         ".tmp";
-}
 
 std::string compression_name(Compression compression) {
   switch (compression) {
@@ -84,7 +43,9 @@ std::string compression_name(Compression compression) {
 }  // namespace
 
 ShardSink::ShardSink(const Spec& output, ShardSinkOptions options)
-    : pattern_(output.path), options_(std::move(options)) {
+    : pattern_(output.path),
+      options_(std::move(options)),
+      directory_(pattern_, options_.tool, options_.task, options_.inputs) {
   if (!has_plan() && (pattern_.needs_total() || pattern_.needs_split())) {
     fail(
         Code::usage,
@@ -93,8 +54,6 @@ ShardSink::ShardSink(const Spec& output, ShardSinkOptions options)
         printable(output.path));
   }
   published_ = published_settings(options_.inputs, output, options_.settings);
-  staging_ =
-      join_path(directory(), fmt::format(".{}{}.tmp", options_.tool, task_suffix(options_.task)));
   if (options_.dry_run) return;
   log_ = std::make_unique<ShardLog>(directory(), options_.tool, options_.task);
 }
@@ -103,7 +62,7 @@ ShardSink::~ShardSink() {
   current_.file.reset();
   closing_.clear();
   sealed_.clear();
-  if (started_) remove_staging(staging_);
+  if (started_) directory_.remove_staging();
 }
 
 // --- before the first sample --------------------------------------------------------------------
@@ -112,11 +71,6 @@ std::string ShardSink::shard_name(std::uint64_t number) const {
   if (!has_plan()) return pattern_.name("", number, 0);
   const ShardSetPlan::Shard& shard = plan_.shards[number];
   return pattern_.name(shard.split, shard.index, shard.total);
-}
-
-bool ShardSink::may_give(const std::string& path) const {
-  const bool hidden = path.starts_with('.') || path.find("/.") != std::string::npos;
-  return !hidden && pattern_.may_give(path, has_plan() ? plan_.splits : std::vector{std::string()});
 }
 
 // A shard's name, and those of its indexes.
@@ -138,22 +92,10 @@ std::set<std::string> ShardSink::planned_names() const {
   return names;
 }
 
-// What earlier runs have left, but for what this one need not make again and what the other tasks
-// made or are making, with these settings or others: that is theirs to replace.
-std::set<std::string> ShardSink::replaced_names() const {
-  std::set<std::string> names = find_earlier_runs(directory()).files;
-  std::set<std::string> kept = find_other_tasks(directory(), options_.tool, options_.task).files;
-  for (const std::uint64_t number : recalled_) add_names(number, kept);
-  for (const std::string& name : kept) names.erase(name);
-  std::erase_if(names, [](const std::string& name) { return name.starts_with("manifest."); });
+std::set<std::string> ShardSink::recalled_names() const {
+  std::set<std::string> names;
+  for (const std::uint64_t number : recalled_) add_names(number, names);
   return names;
-}
-
-void ShardSink::find_earlier() {
-  earlier_ = find_earlier_runs(directory());
-  EarlierRuns others = find_other_tasks(directory(), options_.tool, options_.task);
-  earlier_.files.merge(others.files);
-  earlier_.shards.insert(earlier_.shards.end(), others.shards.begin(), others.shards.end());
 }
 
 void ShardSink::set_plan(ShardSetPlan plan) {
@@ -167,13 +109,9 @@ void ShardSink::set_plan(ShardSetPlan plan) {
   const Fd lock = lock_directory(directory());
   if (!options_.force) recall();
   if (complete_) return;
-  find_earlier();
-  const std::set<std::string> planned = planned_names();
-  refuse_inputs(planned);
-  if (options_.force) return;
-  refuse_other_sets();
-  refuse_foreign(planned);
-  check_space();
+  directory_.set_splits(plan_.splits);
+  directory_.check(planned_names(), options_.force);
+  if (!options_.force) check_space();
 }
 
 // What an earlier run with the same settings and inputs has done: by its manifest, or by its log.
@@ -244,75 +182,6 @@ bool ShardSink::is_whole(const Manifest& manifest) const {
                      [&](const ExtraFile& file) { return is_there(file.name, file.bytes); });
 }
 
-// Shards that nobody knows would be taken for part of the new set, or be overwritten.
-void ShardSink::refuse_foreign(const std::set<std::string>& planned) {
-  std::vector<std::string> names;
-  for_each_file(directory(), [&](int, const std::string& path, const char*) {
-    if (planned.contains(path) || may_give(path)) names.push_back(path);
-  });
-  // Other tasks may be at work: what they have written stands in their logs, but those may have
-  // been read before that.
-  const auto is_foreign = [&](const std::string& name) { return !earlier_.files.contains(name); };
-  auto foreign = names.end();
-  for (int attempt = 0; attempt < kLookAgain; ++attempt) {
-    foreign = std::find_if(names.begin(), names.end(), is_foreign);
-    if (foreign == names.end()) return;
-    find_earlier();
-  }
-  fail(Code::usage,
-       "{}: is there already, and is not known to be a run's of ours; remove it, write to another "
-       "directory, or give --force to replace such files",
-       printable(join_path(directory(), *foreign)));
-}
-
-// A directory has one manifest, and so holds one set.
-void ShardSink::refuse_other_sets() const {
-  for (const EarlierRuns::Shard& shard : earlier_.shards) {
-    if (pattern_.may_give(shard.name, {shard.split})) continue;
-    fail(Code::usage,
-         "{}: is a shard of another set in that directory; write to a directory of its own, or "
-         "give --force to remove the other set",
-         printable(join_path(directory(), shard.name)));
-  }
-}
-
-// What will be removed or replaced must not be what is being read.
-void ShardSink::refuse_inputs(const std::set<std::string>& planned) const {
-  std::set<std::pair<dev_t, ino_t>> inputs;
-  struct stat st {};
-  for (const Spec& input : options_.inputs) {
-    if (input.path == "-") {
-      if (fstat(STDIN_FILENO, &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
-      continue;
-    }
-    const bool is_one = stat(input.path.c_str(), &st) == 0;
-    for (const std::string& path : is_one ? std::vector{input.path} : expand_braces(input.path)) {
-      if (stat(path.c_str(), &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
-    }
-  }
-  for_each_file(directory(), [&](int, const std::string& path, const char*) {
-    if (!planned.contains(path) && !earlier_.files.contains(path) && !may_give(path)) return;
-    const std::string name = join_path(directory(), path);
-    if (stat(name.c_str(), &st) != 0 || !inputs.contains({st.st_dev, st.st_ino})) return;
-    fail(Code::usage, "{}: is an input, and would be replaced; write to another directory",
-         printable(name));
-  });
-}
-
-// What goes when the run begins.
-std::uint64_t ShardSink::replaced_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const std::string& name : replaced_names()) {
-    struct stat st {};
-    if (lstat(join_path(directory(), name).c_str(), &st) != 0) continue;
-    if (S_ISREG(st.st_mode) && st.st_nlink == 1) {
-      bytes += std::min(static_cast<std::uint64_t>(st.st_size),
-                        static_cast<std::uint64_t>(st.st_blocks) * 512);
-    }
-  }
-  return bytes;
-}
-
 void ShardSink::check_space() const {
   struct statvfs space {};
   if (!log_ || plan_.bytes == 0 || statvfs(directory().c_str(), &space) != 0) return;
@@ -320,7 +189,7 @@ void ShardSink::check_space() const {
   for (const auto& [number, shard] : finished_) done += shard.record.bytes;
   const std::uint64_t needed = plan_.bytes - std::min(done, plan_.bytes);
   std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
-  if (needed > free) free += replaced_bytes();
+  if (needed > free) free += directory_.replaced_bytes(recalled_names());
   if (needed <= free) return;
   fail(Code::io,
        "{}: the shards need {}, and {} are free: {} are missing (--force writes all the same)",
@@ -331,70 +200,11 @@ void ShardSink::start() {
   started_ = true;
   if (has_plan()) {
     log_->start(fingerprint_);
-    replace_earlier_runs();
+    directory_.replace(*log_, planned_names(), recalled_names(), options_.force);
   } else {
-    find_earlier();
-    refuse_inputs({});
-    if (!options_.force) {
-      refuse_other_sets();
-      refuse_foreign({});
-    }
+    directory_.check({}, options_.force);
   }
-  remove_staging(staging_);
-}
-
-// From here on, what was there is not complete any more. Shards that are not of this run would be
-// taken for part of the new set. Tasks that begin at the same time do this one after the other, so
-// that none removes what another has made since.
-void ShardSink::replace_earlier_runs() {
-  const Fd lock = lock_directory(directory());
-  refuse_live_runs();
-  std::set<std::string> names = replaced_names();
-  log_->add_replaced(names);
-  names.insert({kManifestName, kSumsName, partial_manifest_name(options_.task)});
-  for (const std::string& name : names) {
-    const std::string path = join_path(directory(), name);
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
-  }
-  if (options_.force) remove_forced(planned_names());
-  remove_other_splits();
-}
-
-// Shards of whatever origin.
-void ShardSink::remove_forced(const std::set<std::string>& planned) const {
-  for_each_file(directory(), [&](int parent, const std::string& path, const char* name) {
-    if (!planned.contains(path) && may_give(path)) unlinkat(parent, name, 0);
-  });
-}
-
-// Whether it is a manifest or a log of one of as many tasks as there are now.
-bool ShardSink::is_of_same_split(std::string_view name) const {
-  const std::string ending = fmt::format("-of-{}.", options_.task.count);
-  return options_.task.count > 1 && name.find(ending) != std::string_view::npos;
-}
-
-// Runs that share the work in another way must not be at work now.
-void ShardSink::refuse_live_runs() const {
-  for (const std::string& name : names_in(directory())) {
-    if (!is_log(name) || is_of_same_split(name) || staging_of(directory(), name) == staging_) {
-      continue;
-    }
-    if (!is_locked(join_path(directory(), name))) continue;
-    fail(Code::io, "{}: another run is writing into it ({})", printable(directory()),
-         printable(name));
-  }
-}
-
-// What such runs have left when they were ended, or finished, is history.
-void ShardSink::remove_other_splits() const {
-  for (const std::string& name : names_in(directory())) {
-    const std::string staging = staging_of(directory(), name);
-    if (is_of_same_split(name) || staging == staging_) continue;
-    const bool is_part = name.starts_with("manifest.") && name.ends_with(".json") &&
-                         name.find("-of-") != std::string::npos;
-    if (is_log(name)) remove_staging(staging);
-    if (is_part || is_log(name)) unlink(join_path(directory(), name).c_str());
-  }
+  directory_.remove_staging();
 }
 
 // --- samples ------------------------------------------------------------------------------------
@@ -414,9 +224,9 @@ void ShardSink::open(std::uint64_t number) {
   if (!started_) start();
   const std::string split = has_plan() ? plan_.shards[number].split : "";
   current_.number = number;
-  auto file =
-      std::make_shared<ShardFile>(directory(), shard_name(number), split,
-                                  join_path(staging_, std::to_string(number)), options_.format);
+  auto file = std::make_shared<ShardFile>(directory(), shard_name(number), split,
+                                          join_path(directory_.staging(), std::to_string(number)),
+                                          options_.format);
   const std::lock_guard lock(mutex_);
   current_.file = std::move(file);
 }
@@ -565,7 +375,7 @@ void ShardSink::seal_all() {
 // A stream came to its end: all shards get their names.
 void ShardSink::publish_stream() {
   log_->start(kStreamFingerprint);
-  replace_earlier_runs();
+  directory_.replace(*log_, planned_names(), {}, options_.force);
   for (const auto& [number, shard] : finished_) log_->add(shard);
   log_->sync();
   for (const auto& [number, shard] : sealed_) shard.file->publish();
@@ -657,7 +467,7 @@ void ShardSink::commit() {
     // Whoever goes by its time (make) shall see that it was looked at.
     utimensat(AT_FDCWD, found_manifest_.c_str(), nullptr, 0);
     // What is left of a run that was killed behind its last shard, or before it had done anything.
-    remove_staging(staging_);
+    directory_.remove_staging();
     log_->complete();
     return;
   }
@@ -677,7 +487,7 @@ void ShardSink::commit() {
     write_partial_manifest(directory(), std::move(manifest));
   }
   // While the log is still the lock.
-  remove_staging(staging_);
+  directory_.remove_staging();
   started_ = false;
   log_->complete();
 }

@@ -18,6 +18,7 @@
 
 #include "formats/example_schema.h"
 #include "formats/manifest.h"
+#include "formats/shard_directory.h"
 #include "formats/shard_file.h"
 #include "formats/shard_log.h"
 #include "formats/shard_pattern.h"
@@ -104,27 +105,16 @@ class ShardSink final : public Sink {
   bool is_mine(std::uint64_t number) const {
     return number % options_.task.count == options_.task.index;
   }
-  bool may_give(const std::string& path) const;
   void add_names(std::uint64_t number, std::set<std::string>& names) const;
   std::set<std::string> planned_names() const;
-  std::set<std::string> replaced_names() const;
-  void find_earlier();
+  std::set<std::string> recalled_names() const;
   void recall();
   bool recall_manifest();
   bool is_whole(const Manifest& manifest) const;
   void check_failed_before(const Manifest& manifest);
-  void refuse_foreign(const std::set<std::string>& planned);
-  void refuse_other_sets() const;
-  void refuse_inputs(const std::set<std::string>& planned) const;
-  std::uint64_t replaced_bytes() const;
   void check_space() const;
 
   void start();
-  void replace_earlier_runs();
-  void remove_forced(const std::set<std::string>& planned) const;
-  bool is_of_same_split(std::string_view name) const;
-  void refuse_live_runs() const;
-  void remove_other_splits() const;
 
   void decide_schema(const Sample& sample);
   std::uint64_t size_of(const Sample& sample) const;
@@ -150,10 +140,10 @@ class ShardSink final : public Sink {
   ShardPattern pattern_;
   ShardSinkOptions options_;
   ShardSetPlan plan_;
-  std::string fingerprint_, staging_;
+  ShardDirectory directory_;
+  std::string fingerprint_;
   nlohmann::ordered_json published_;  // what the manifest tells of the settings
-  EarlierRuns earlier_;
-  std::unique_ptr<ShardLog> log_;  // none in a dry run
+  std::unique_ptr<ShardLog> log_;     // none in a dry run
   bool started_ = false;
   bool complete_ = false;
   std::string found_manifest_;        // which says so

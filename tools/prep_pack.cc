@@ -1,9 +1,7 @@
 // prep-pack: samples into shards: shuffled, split, of equal size, indexed, with a manifest.
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,63 +10,22 @@
 #include "formats/part_selection.h"
 #include "formats/planned_source.h"
 #include "formats/registry.h"
-#include "formats/shard_body.h"
 #include "formats/shard_pattern.h"
-#include "formats/shard_plan.h"
 #include "formats/shard_set.h"
 #include "formats/shard_sink.h"
 #include "formats/shuffle_buffer.h"
-#include "lib/core/digest.h"
 #include "lib/core/file_io.h"
 #include "lib/core/tool.h"
 #include "lib/image/image_shape.h"
+#include "tools/pack_options.h"
+#include "tools/pack_output.h"
+#include "tools/pack_planner.h"
 
 namespace prep {
 namespace {
 
-constexpr std::uint64_t kDefaultMaxSize = 1'000'000'000;
 // How many bad samples may come before one that a schema can be made of.
 constexpr std::uint64_t kSchemaTries = 100;
-constexpr std::size_t kDigestPiece = 64 << 10;
-
-struct PackOptions {
-  std::string format = "auto";
-  std::uint64_t shards = 0, max_count = 0;
-  std::string max_size;
-  std::optional<std::uint64_t> shuffle;
-  std::uint64_t shuffle_buffer = 0;
-  std::string equal = "no";
-  std::string split;
-  bool stratify = false;
-  std::string labels, classes;
-  std::vector<std::string> parts, renames, indexes, types;
-  bool regroup = false;
-  std::string compress = "auto";
-  std::vector<std::string> path_columns;
-  std::string label_column, header = "auto";
-  bool merge = false;
-};
-
-// "500M", "1G", "64Mi", "100000". throws Error usage.
-std::uint64_t parse_size(const std::string& text) {
-  constexpr std::string_view kUnits = "kMGT";
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const bool binary = unit.ends_with('i');
-  if (binary) unit.remove_suffix(1);
-  const char letter = unit == "K" ? 'k' : unit.empty() ? '\0' : unit[0];
-  const std::size_t power = letter ? kUnits.find(letter) + 1 : 0;
-  if (error != std::errc() || unit.size() > 1 || (letter && power == 0) || (binary && !letter) ||
-      !(value > 0)) {
-    fail(Code::usage, "--max-size {}: give bytes, or a number with k, M, G or T (Ki, Mi, Gi, Ti)",
-         printable(text));
-  }
-  for (std::size_t i = 0; i < power; ++i) value *= binary ? 1024 : 1000;
-  if (value > 1e18) fail(Code::usage, "--max-size {}: too large", printable(text));
-  return static_cast<std::uint64_t>(value);
-}
 
 // Leaves out what the plan does.
 class PackStage final : public Stage {
@@ -137,7 +94,7 @@ class PackTool final : public Tool {
         "--max-errors allows."};
   }
 
-  void add_options(CLI::App& app) override;
+  void add_options(CLI::App& app) override { options_.add_to(app); }
   bool shares_by_key() const override { return false; }
   ImageDescriber image_describer() const override { return image::describe_image; }
   bool is_other_job() const override { return options_.merge; }
@@ -147,23 +104,12 @@ class PackTool final : public Tool {
   std::unique_ptr<Source> make_source(const RunContext& run) override;
 
  private:
-  bool writes_shards(const RunContext& run) const;
-  std::string example_name(const RunContext& run) const;
-  bool is_tfrecord(const RunContext& run) const;
-  Compression compression(const RunContext& run) const;
-  std::string needs_plan(const RunContext& run) const;
-  void check_options(const RunContext& run) const;
   std::unique_ptr<Source> open_inputs(const RunContext& run) const;
   ShardSinkOptions sink_options(const RunContext& run) const;
   std::unique_ptr<Source> make_planned(const RunContext& run, Source& listed);
   std::unique_ptr<Source> make_stream(std::unique_ptr<Source> source);
   void name_classes();
   void decide_schema();
-  std::string listing() const;
-  PlanOptions plan_options() const;
-  std::uint64_t size_of(std::uint64_t index) const;
-  ShardSetPlan set_plan(const RunContext& run, std::uint64_t failed) const;
-  void say_plan(const RunContext& run) const;
 
   PackOptions options_;
   std::optional<PartSelection> selection_;
@@ -171,171 +117,24 @@ class PackTool final : public Tool {
   ShardFormat format_;
   ExampleOptions example_;
   ShardSink* sink_ = nullptr;  // where shards are written
+  bool is_shards_ = false;
   bool planned_ = false;
   std::unique_ptr<Source> source_;  // opened early, to know whether it can be read again
   Catalog catalog_;
-  ShardPlan plan_;
+  std::optional<PackPlanner> planner_;
 };
-
-void PackTool::add_options(CLI::App& app) {
-  PackOptions& o = options_;
-  app.add_option("--format", o.format, "auto (by the output's name), tar or tfrecord")
-      ->check(CLI::IsMember({"auto", "tar", "tfrecord"}))
-      ->option_text("FORMAT");
-  auto* shards = app.add_option("--shards", o.shards, "so many shards (of each split)")
-                     ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}))
-                     ->option_text("N");
-  auto* size = app.add_option("--max-size", o.max_size, "no shard larger than this (default 1G)")
-                   ->option_text("SIZE");
-  auto* count = app.add_option("--max-count", o.max_count, "no shard of more samples than this")
-                    ->check(CLI::PositiveNumber)
-                    ->option_text("N");
-  shards->excludes(size)->excludes(count);
-  app.add_option("--shuffle", o.shuffle, "one random order of all samples, by a hash of their keys")
-      ->option_text("SEED");
-  app.add_option("--shuffle-buffer", o.shuffle_buffer,
-                 "shuffle a stream, as far as N samples in memory can")
-      ->option_text("N");
-  app.add_option("--equal", o.equal,
-                 "make all shards equally long: drop what is too much, or pad by repeating")
-      ->check(CLI::IsMember({"no", "drop", "pad"}))
-      ->option_text("HOW");
-  app.add_option("--split", o.split, "shares of the samples: train=0.9,val=0.1")
-      ->option_text("NAME=SHARE,...");
-  app.add_flag("--stratify", o.stratify, "split each class by itself");
-  app.add_option("--labels", o.labels, "'dir': classes are the first directories; or a table")
-      ->option_text("dir|FILE");
-  app.add_option("--classes", o.classes, "names of the classes in order, one a line")
-      ->option_text("FILE");
-  app.add_option("--parts", o.parts, "take these parts only, in this order")
-      ->delimiter(',')
-      ->option_text("PART,...");
-  app.add_option("--rename", o.renames, "rename parts: jpeg=jpg")
-      ->delimiter(',')
-      ->option_text("OLD=NEW,...");
-  app.add_flag("--regroup", o.regroup, "join samples whose parts stand apart in a tar");
-  app.add_option("--index", o.indexes, "also write indexes: dali, wids, energon, tfrecord")
-      ->delimiter(',')
-      ->option_text("KIND,...");
-  app.add_option("--compress", o.compress, "auto (by the output's name), none, gzip or zstd")
-      ->check(CLI::IsMember({"auto", "none", "gzip", "zstd"}))
-      ->option_text("HOW");
-  app.add_option("--types", o.types, "types of parts in a TFRecord: cls=int64,bbox=float,x=bytes")
-      ->delimiter(',')
-      ->option_text("PART=TYPE,...");
-  app.add_option("--path-columns", o.path_columns, "a table's columns of paths, by name or number")
-      ->delimiter(',')
-      ->option_text("COLUMN,...");
-  app.add_option("--label-column", o.label_column, "a table's column of labels")
-      ->option_text("COLUMN");
-  app.add_option("--header", o.header, "whether a table's first row holds names: auto, yes or no")
-      ->check(CLI::IsMember({"auto", "yes", "no"}))
-      ->option_text("WHEN");
-  app.add_flag("--merge", o.merge, "INPUT is a directory of shards: join its tasks' manifests");
-}
-
-// --- what was asked for -------------------------------------------------------------------------
-
-bool PackTool::writes_shards(const RunContext& run) const {
-  const SpecKind kind = run.output.kind;
-  return kind != SpecKind::directory && kind != SpecKind::standard_stream &&
-         ShardPattern::matches(run.output.path);
-}
-
-// What a shard's name will look like, without its directories.
-std::string PackTool::example_name(const RunContext& run) const {
-  return std::string(base_name(ShardPattern(run.output.path).name("split", 0, 1)));
-}
-
-bool PackTool::is_tfrecord(const RunContext& run) const {
-  if (options_.format != "auto") return options_.format == "tfrecord";
-  return run.output.kind == SpecKind::tfrecord ||
-         example_name(run).find(".tfrecord") != std::string::npos;
-}
-
-// A tar's compression is what its name says; TensorFlow's readers are told in another way.
-Compression PackTool::compression(const RunContext& run) const {
-  const Compression by_name = compression_for_name(example_name(run));
-  if (options_.compress == "auto") return by_name;
-  const Compression wanted = options_.compress == "gzip"   ? Compression::gzip
-                             : options_.compress == "zstd" ? Compression::zstd
-                                                           : Compression::none;
-  if (wanted != by_name && !is_tfrecord(run)) {
-    fail(Code::usage, "--compress {}: the shards' names should say so; they end in .tar{}",
-         options_.compress,
-         wanted == Compression::gzip   ? ".gz"
-         : wanted == Compression::zstd ? ".zst"
-                                       : "");
-  }
-  return wanted;
-}
-
-// Why all samples must be known before the first is written; "" if they need not.
-std::string PackTool::needs_plan(const RunContext& run) const {
-  if (options_.shuffle && options_.shuffle_buffer == 0) return "--shuffle";
-  if (options_.shards > 0) return "--shards";
-  if (options_.equal != "no") return "--equal";
-  if (!options_.split.empty()) return "--split";
-  if (options_.labels == "dir" && options_.classes.empty()) return "--labels dir without --classes";
-  if (options_.regroup) return "--regroup";
-  if (run.sink_options.task.count > 1) return "--task";
-  if (writes_shards(run) && ShardPattern(run.output.path).needs_total()) {
-    return "the number of shards in their names";
-  }
-  return "";
-}
-
-void PackTool::check_options(const RunContext& run) const {
-  const auto refuse = [](std::string_view why) { fail(Code::usage, "{}", why); };
-  if (!options_.split.empty()) parse_splits(options_.split);
-  if (!options_.max_size.empty()) parse_size(options_.max_size);
-  if (options_.stratify && options_.split.empty()) refuse("--stratify goes with --split");
-  if (options_.shuffle_buffer > 0 && !options_.shuffle) {
-    refuse("--shuffle-buffer N needs a seed too: --shuffle SEED");
-  }
-  if (writes_shards(run)) {
-    const bool has_place = ShardPattern(run.output.path).needs_split();
-    if (!options_.split.empty() && !has_place) {
-      refuse("--split needs {split} in the output's name, as in 'shards/{split}-%06d.tar'");
-    }
-    if (options_.split.empty() && has_place) refuse("{split} in the output's name needs --split");
-    const std::string name = example_name(run);
-    const bool is_tar = options_.format == "tar" || run.output.kind == SpecKind::tar ||
-                        name.find(".tar") != std::string::npos || name.ends_with(".tgz");
-    if (!is_tar && !is_tfrecord(run)) {
-      refuse("shards' names should end in .tar or .tfrecord; --format says what others are");
-    }
-    return;
-  }
-  const bool about_shards = options_.shards > 0 || options_.max_count > 0 ||
-                            !options_.max_size.empty() || options_.equal != "no" ||
-                            !options_.split.empty() || !options_.indexes.empty();
-  if (about_shards) {
-    refuse(
-        "--shards, --max-size, --max-count, --equal, --split and --index are about shards; "
-        "the output must be a pattern then, as in 'shards/train-%06d.tar'");
-  }
-  if (run.sink_options.task.count > 1) {
-    refuse("--task shares out shards; the output must be a pattern, as in 'shards/train-%06d.tar'");
-  }
-  if (options_.format != "auto" || options_.compress != "auto") {
-    refuse("--format and --compress are about shards; other outputs go by their name");
-  }
-}
 
 std::unique_ptr<Stage> PackTool::make_stage() {
   selection_.emplace(options_.parts, options_.renames);
   std::optional<ClassNames> classes;
   if (!options_.classes.empty()) classes = ClassNames::read(options_.classes);
-  TableOptions table;
-  table.label_column = options_.label_column;
   std::optional<Labels> labels;
   Labeler::From from = Labeler::From::parts;
   if (options_.labels == "dir") {
     from = Labeler::From::directories;
   } else if (!options_.labels.empty()) {
     from = Labeler::From::table;
-    labels = Labels::read(options_.labels, table);
+    labels = Labels::read(options_.labels, options_.table());
   }
   labeler_.emplace(from, std::move(labels), std::move(classes));
   if (options_.stratify) labeler_->read_parts();
@@ -344,28 +143,26 @@ std::unique_ptr<Stage> PackTool::make_stage() {
 
 // --- inputs and output --------------------------------------------------------------------------
 
+void refuse_output_among(const std::vector<Spec>& inputs, const std::string& directory) {
+  struct stat output {
+  }, st{};
+  if (stat(directory.c_str(), &output) != 0) return;
+  for (const Spec& input : inputs) {
+    if (stat(input.path.c_str(), &st) != 0 || !same_file(st, output)) continue;
+    fail(Code::usage,
+         "{}: the shards would lie among the input; write them to a directory of their own",
+         printable(input.path));
+  }
+}
+
 std::unique_ptr<Source> PackTool::open_inputs(const RunContext& run) const {
   SourceOptions options = run.source_options;
   options.tables = true;
-  options.table.path_columns = options_.path_columns;
-  options.table.label_column = options_.label_column;
-  options.table.header = options_.header == "yes"  ? TableOptions::Header::yes
-                         : options_.header == "no" ? TableOptions::Header::no
-                                                   : TableOptions::Header::automatic;
-  if (writes_shards(run)) {
+  options.table = options_.table();
+  if (is_shards_) {
     const std::string directory = ShardPattern(run.output.path).directory();
     options.excluded.push_back(directory);
-    struct stat output {};
-    if (stat(directory.c_str(), &output) == 0) {
-      for (const Spec& input : run.inputs) {
-        struct stat st {};
-        if (stat(input.path.c_str(), &st) != 0 || !same_file(st, output)) continue;
-        fail(Code::usage,
-             "{}: the shards would lie among the input; write them to a directory of "
-             "their own",
-             printable(input.path));
-      }
-    }
+    refuse_output_among(run.inputs, directory);
   }
   return run.containers.open_source(run.inputs, options);
 }
@@ -383,9 +180,7 @@ ShardSinkOptions PackTool::sink_options(const RunContext& run) const {
   options.example = example_;
   options.class_names = labeler_->class_names();
   options.max_count = options_.max_count;
-  options.max_size = !options_.max_size.empty() ? parse_size(options_.max_size)
-                     : options_.max_count > 0   ? 0
-                                                : kDefaultMaxSize;
+  options.max_size = options_.largest_shard();
   options.failed = run.sink_options.failed;
   options.tolerates = [&budget = run.budget](std::uint64_t failed, std::uint64_t read) {
     return budget.allows(failed, read);
@@ -394,10 +189,11 @@ ShardSinkOptions PackTool::sink_options(const RunContext& run) const {
 }
 
 std::unique_ptr<Sink> PackTool::make_sink(const RunContext& run) {
-  check_options(run);
+  const PackOutput output(run.output, options_, run.sink_options.task);
+  is_shards_ = output.is_shards();
   source_ = open_inputs(run);
-  const std::string reason = needs_plan(run);
   planned_ = source_->is_rereadable() && options_.shuffle_buffer == 0;
+  const std::string& reason = output.plan_reason();
   if (!planned_ && !reason.empty()) {
     fail(Code::usage,
          "{} needs to know all samples before the first is written, but the input can be read only "
@@ -406,16 +202,9 @@ std::unique_ptr<Sink> PackTool::make_sink(const RunContext& run) {
          reason == "--shuffle" ? ", or shuffle as far as a buffer can, with --shuffle-buffer N"
                                : "");
   }
-  if (!writes_shards(run)) return run.containers.open_sink(run.output, run.sink_options);
-  format_.container = is_tfrecord(run) ? ShardContainer::tfrecord : ShardContainer::tar;
-  format_.compression = compression(run);
-  format_.indexes = parse_index_kinds(options_.indexes, is_tfrecord(run));
-  if (!format_.indexes.empty() && format_.compression != Compression::none) {
-    fail(Code::usage, "--index: an index holds offsets, which mean nothing in compressed shards");
-  }
-  std::string types;
-  for (const std::string& type : options_.types) types += (types.empty() ? "" : ",") + type;
-  if (!types.empty()) example_.types = parse_part_types(types);
+  if (!is_shards_) return run.containers.open_sink(run.output, run.sink_options);
+  format_ = output.format();
+  example_.types = options_.part_types();
   example_.describe_image = run.sink_options.describe_image;
   if (labeler_->knows_indexes()) name_classes();
   auto sink = std::make_unique<ShardSink>(run.output, sink_options(run));
@@ -457,11 +246,16 @@ std::unique_ptr<Source> PackTool::make_planned(const RunContext& run, Source& li
     return std::make_unique<NoSource>();
   }
   if (format_.container == ShardContainer::tfrecord && sink_) decide_schema();
-  plan_ = plan_shards(catalog_, plan_options());
-  if (sink_) sink_->set_plan(set_plan(run, failed));
-  if (run.sink_options.dry_run && sink_) say_plan(run);
-  return std::make_unique<PlannedSource>(catalog_, plan_, run.sink_options.task, *selection_,
-                                         *labeler_, listed.left_out());
+  const Task& task = run.sink_options.task;
+  planner_.emplace(catalog_, *labeler_, options_.plan(), sink_ ? &format_ : nullptr);
+  if (sink_) {
+    ShardSetPlan set = planner_->shard_set(ShardPattern(run.output.path), task, failed);
+    set.equal = options_.equal != "no";
+    sink_->set_plan(std::move(set));
+    if (run.sink_options.dry_run) planner_->say(run.reporter);
+  }
+  return std::make_unique<PlannedSource>(catalog_, planner_->plan(), task, *selection_, *labeler_,
+                                         listed.left_out());
 }
 
 void PackTool::name_classes() {
@@ -485,104 +279,6 @@ void PackTool::decide_schema() {
     }
   }
   sink_->set_schema(format_.schema);
-}
-
-// A digest of everything that the samples are made of. Labels out of tables, and the names of
-// classes, are no part of the files that the catalog knows.
-std::string PackTool::listing() const {
-  Digest digest(Digest::Kind::sha256);
-  digest.update(as_bytes(catalog_.digest()));
-  std::string text;
-  for (std::uint64_t i = 0; i < catalog_.size(); ++i) {
-    text.append(labeler_->text(catalog_.label(i))).append(1, '\n');
-    if (text.size() < kDigestPiece) continue;
-    digest.update(as_bytes(text));
-    text.clear();
-  }
-  for (const std::string& name : labeler_->class_names()) text.append(name).append(1, '\n');
-  digest.update(as_bytes(text));
-  return digest.hex();
-}
-
-// What a sample will take of a shard.
-std::uint64_t PackTool::size_of(std::uint64_t index) const {
-  std::vector<ExampleSchema::PartSize> parts;
-  for (const Catalog::PartSize& part : catalog_.part_sizes(index)) {
-    parts.push_back({part.name, part.size});
-  }
-  const std::string label = labeler_->text(catalog_.label(index));
-  if (!label.empty()) parts.push_back({"cls", label.size()});
-  return sample_size(format_.container, format_.schema.get(), catalog_.key(index), parts);
-}
-
-PlanOptions PackTool::plan_options() const {
-  PlanOptions plan;
-  plan.shuffle_seed = options_.shuffle;
-  if (!options_.split.empty()) plan.splits = parse_splits(options_.split);
-  plan.stratify = options_.stratify;
-  plan.shards = options_.shards;
-  plan.max_count = options_.max_count;
-  if (!sink_) {
-    plan.shards = 1;
-  } else if (plan.shards == 0 && (plan.max_count == 0 || !options_.max_size.empty())) {
-    plan.max_size = options_.max_size.empty() ? kDefaultMaxSize : parse_size(options_.max_size);
-  }
-  plan.equal = options_.equal == "drop"  ? PlanOptions::Equal::drop
-               : options_.equal == "pad" ? PlanOptions::Equal::pad
-                                         : PlanOptions::Equal::no;
-  plan.size = [this](std::uint64_t index) { return size_of(index); };
-  plan.shard_overhead = empty_shard_size(format_.container);
-  return plan;
-}
-
-ShardSetPlan PackTool::set_plan(const RunContext& run, std::uint64_t failed) const {
-  ShardSetPlan set;
-  const Task& task = run.sink_options.task;
-  std::vector<std::uint64_t> totals;
-  for (std::size_t i = 0; i < plan_.splits.size(); ++i) totals.push_back(plan_.shards_of(i));
-  for (std::uint64_t i = 0; i < plan_.shards.size(); ++i) {
-    const PlannedShard& shard = plan_.shards[i];
-    set.shards.push_back({plan_.splits[shard.split], shard.index, totals[shard.split],
-                          shard.end - shard.begin + shard.repeated.has_value()});
-    const bool is_mine = i % task.count == task.index;
-    if (is_mine) set.bytes += plan_options().shard_overhead;
-    for (std::uint64_t j = shard.begin; is_mine && j < shard.end; ++j) {
-      set.bytes += size_of(plan_.order[j]);
-    }
-    if (is_mine && shard.repeated) set.bytes += size_of(*shard.repeated);
-  }
-  // How far compression gets is not known before.
-  if (format_.compression != Compression::none) set.bytes = 0;
-  set.splits = plan_.splits;
-  set.listing = listing();
-  set.equal = options_.equal != "no";
-  set.failed = failed;
-  set.oversized = plan_.oversized;
-  for (const std::uint64_t index : plan_.dropped) set.dropped.emplace_back(catalog_.key(index));
-  const ShardPattern pattern(run.output.path);
-  for (const PlannedShard& shard : plan_.shards) {
-    if (!shard.repeated) continue;
-    set.repeated.push_back(
-        {std::string(catalog_.key(*shard.repeated)),
-         pattern.name(plan_.splits[shard.split], shard.index, totals[shard.split])});
-  }
-  set.class_names = labeler_->class_names();
-  return set;
-}
-
-void PackTool::say_plan(const RunContext& run) const {
-  for (std::size_t split = 0; split < plan_.splits.size(); ++split) {
-    std::uint64_t samples = 0, bytes = 0;
-    for (const PlannedShard& shard : plan_.shards) {
-      if (shard.split != split) continue;
-      samples += shard.end - shard.begin;
-      for (std::uint64_t j = shard.begin; j < shard.end; ++j) bytes += size_of(plan_.order[j]);
-    }
-    const std::string& name = plan_.splits[split];
-    run.reporter.say(fmt::format("{}{} samples, {}, in {} shards",
-                                 name.empty() ? "" : printable(name) + ": ", human_count(samples),
-                                 human_bytes(bytes), human_count(plan_.shards_of(split))));
-  }
 }
 
 void PackTool::do_other_job(const RunContext& run) {
