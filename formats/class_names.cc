@@ -24,8 +24,7 @@ namespace {
 
 std::unique_ptr<ByteReader> open_text(const std::string& path) {
   Fd file = open_file(path, O_RDONLY);
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) fail_errno(errno, "stat", path);
+  const struct stat status = file_status(file.get(), path);
   if (S_ISDIR(status.st_mode)) fail(Code::usage, "{}: is a directory", printable(path));
   return std::make_unique<FdReader>(std::make_shared<const Fd>(std::move(file)), path);
 }

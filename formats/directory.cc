@@ -206,8 +206,7 @@ class DirectorySource final : public Source {
         path.empty() ? root_ : join_path(root_, path.substr(0, path.size() - 1));
     try {
       Fd fd = open_file(full, O_RDONLY | O_DIRECTORY);
-      struct stat st {};
-      if (fstat(fd.get(), &st) != 0) fail_errno(errno, "stat", full);
+      const struct stat st = file_status(fd.get(), full);
       const FileId id = id_of(st);
       if (is_excluded(st)) {
         ++left_out_[kOutputItself];

@@ -40,8 +40,7 @@ ListSource::ListSource(Fd input, std::string name, Separator separator)
     : name_(std::move(name)),
       separator_(separator == Separator::newline ? '\n' : '\0'),
       buffer_(kBuffer) {
-  struct stat status {};
-  if (fstat(input.get(), &status) != 0) fail_errno(errno, "stat", name_);
+  const struct stat status = file_status(input.get(), name_);
   if (S_ISDIR(status.st_mode)) {
     fail(Code::usage, "{}: is a directory, no list of files", printable(name_));
   }

@@ -32,8 +32,7 @@ Fd open_and_lock(const std::string& path, const std::string& directory) {
 }
 
 std::string read_whole(const Fd& file, const std::string& path) {
-  struct stat st {};
-  if (fstat(file.get(), &st) != 0) fail_errno(errno, "stat", path);
+  const struct stat st = file_status(file.get(), path);
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (size > kLargestLog) fail(Code::limit, "{}: absurdly large; remove it", printable(path));
   std::string text(size, '\0');

@@ -106,8 +106,7 @@ std::vector<IndexKind> parse_index_kinds(const std::vector<std::string>& words, 
 
 std::string read_text_file(const std::string& path, std::uint64_t limit) {
   const Fd file = open_file(path, O_RDONLY);
-  struct stat st {};
-  if (fstat(file.get(), &st) != 0) fail_errno(errno, "stat", path);
+  const struct stat st = file_status(file.get(), path);
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (size > limit) fail(Code::limit, "{}: over {} bytes", printable(path), limit);
   std::string text(size, '\0');

@@ -58,8 +58,7 @@ TableSource::TableSource(Fd input, std::string name, std::string directory, Tabl
       format_(format),
       options_(options),
       finder_(options) {
-  struct stat status {};
-  if (fstat(input.get(), &status) != 0) fail_errno(errno, "stat", name_);
+  const struct stat status = file_status(input.get(), name_);
   if (S_ISDIR(status.st_mode)) fail(Code::usage, "{}: is a directory, no table", printable(name_));
   if (isatty(input.get())) {
     fail(Code::usage, "{} is a terminal; give it a table: … | or < table.csv", printable(name_));

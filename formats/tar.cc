@@ -18,12 +18,6 @@ namespace {
 // How much of one sample's data is held in memory.
 constexpr std::uint64_t kMemoryPerSample = 64 << 20;
 
-struct stat status_of(int fd, std::string_view name) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) fail_errno(errno, "stat", name);
-  return status;
-}
-
 std::string member_origin(std::string_view archive, std::string_view member) {
   std::string origin(archive);
   return origin.append(": ").append(member);
@@ -60,7 +54,7 @@ TarSource::TarSource(Fd input, std::string name) {
   if (isatty(input.get())) {
     fail(Code::usage, "{} is a terminal; give it a tar: … | or < x.tar", printable(name));
   }
-  const struct stat status = status_of(input.get(), name);
+  const struct stat status = file_status(input.get(), name);
   if (S_ISREG(status.st_mode)) expected_bytes_ = static_cast<std::uint64_t>(status.st_size);
   open(std::move(input), std::move(name));
 }
@@ -85,7 +79,7 @@ bool TarSource::open_next() {
 
 void TarSource::open(Fd input, std::string name) {
   const auto file = std::make_shared<const Fd>(std::move(input));
-  const struct stat status = status_of(file->get(), name);
+  const struct stat status = file_status(file->get(), name);
   const off_t begin = S_ISREG(status.st_mode) ? lseek(file->get(), 0, SEEK_CUR) : -1;
   std::uint8_t head[4];
   const bool plain =
@@ -287,22 +281,9 @@ std::shared_ptr<const Content> TarSource::spill(const TarMember& member, std::st
 
 // --- the sink ---------------------------------------------------------------------------------
 
-namespace {
-
-// Found out now, not by the rename after hours of work; and nobody's /dev/null is replaced.
-const std::string& checked_output(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return path;
-  fail(Code::usage, "{}: {}", printable(path),
-       S_ISDIR(status.st_mode) ? "is a directory, and the output is a tar"
-                               : "is not a regular file; to write to it, use -o - and >");
-}
-
-}  // namespace
-
 TarSink::TarSink(const std::string& path)
-    : file_(std::make_unique<AtomicFile>(checked_output(path), locked_temporary(path),
-                                         AtomicFile::Sharing::locked)),
+    : file_(std::make_unique<AtomicFile>(check_output_file(path, "a tar", "-o -"),
+                                         locked_temporary(path), AtomicFile::Sharing::locked)),
       name_(path),
       writer_(make_writer(file_->fd(), compression_for_name(path), path)),
       tar_(*writer_) {}
@@ -329,7 +310,7 @@ void TarSink::commit() {
     file_->commit(/*sync=*/true);
     return;
   }
-  const struct stat status = status_of(stream_.get(), name_);
+  const struct stat status = file_status(stream_.get(), name_);
   // A full disk may show only now.
   if (S_ISREG(status.st_mode) && fsync(stream_.get()) != 0) fail_errno(errno, "sync", name_);
 }

@@ -14,12 +14,6 @@
 namespace prep {
 namespace {
 
-struct stat status_of(int fd, std::string_view name) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) fail_errno(errno, "stat", name);
-  return status;
-}
-
 std::unique_ptr<ByteReader> open_stream(std::shared_ptr<const Fd> file, const std::string& name) {
   return decompress(std::make_unique<FdReader>(std::move(file), name), name);
 }
@@ -73,7 +67,7 @@ TfRecordSource::TfRecordSource(Fd input, std::string name) {
   if (isatty(input.get())) {
     fail(Code::usage, "{} is a terminal; give it a TFRecord: … | or < x.tfrecord", printable(name));
   }
-  const struct stat status = status_of(input.get(), name);
+  const struct stat status = file_status(input.get(), name);
   if (S_ISREG(status.st_mode)) expected_bytes_ = static_cast<std::uint64_t>(status.st_size);
   open(std::move(input), std::move(name));
 }
@@ -98,7 +92,7 @@ bool TfRecordSource::open_next() {
 
 void TfRecordSource::open(Fd input, std::string name) {
   const auto file = std::make_shared<const Fd>(std::move(input));
-  const struct stat status = status_of(file->get(), name);
+  const struct stat status = file_status(file->get(), name);
   RecordFile about{name, nullptr, S_ISREG(status.st_mode) ? mtime_ns(status) : 0};
   const off_t begin = S_ISREG(status.st_mode) ? lseek(file->get(), 0, SEEK_CUR) : -1;
   if (begin >= 0) {
@@ -133,23 +127,10 @@ bool TfRecordSource::next(Sample& sample) {
 
 // --- the sink ---------------------------------------------------------------------------------
 
-namespace {
-
-// Found out now, not by the rename after hours of work; and nobody's /dev/null is replaced.
-const std::string& checked_output(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return path;
-  fail(Code::usage, "{}: {}", printable(path),
-       S_ISDIR(status.st_mode) ? "is a directory, and the output is a TFRecord"
-                               : "is not a regular file; to write to it, use -o tfrecord:- and >");
-}
-
-}  // namespace
-
 TfRecordSink::TfRecordSink(const std::string& path, ExampleOptions options)
     : options_(std::move(options)),
-      file_(std::make_unique<AtomicFile>(checked_output(path), locked_temporary(path),
-                                         AtomicFile::Sharing::locked)),
+      file_(std::make_unique<AtomicFile>(check_output_file(path, "a TFRecord", "-o tfrecord:-"),
+                                         locked_temporary(path), AtomicFile::Sharing::locked)),
       name_(path),
       writer_(make_writer(file_->fd(), compression_for_name(path), path)),
       records_(*writer_) {}
@@ -202,7 +183,7 @@ void TfRecordSink::commit() {
     file_->commit(/*sync=*/true);
     return;
   }
-  const struct stat status = status_of(stream_.get(), name_);
+  const struct stat status = file_status(stream_.get(), name_);
   // A full disk may show only now.
   if (S_ISREG(status.st_mode) && fsync(stream_.get()) != 0) fail_errno(errno, "sync", name_);
 }

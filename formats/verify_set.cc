@@ -225,8 +225,7 @@ void SetVerifier::compare_classes(const VerifySet& set, Findings& findings) cons
 std::vector<Finding> check_extra_file(const VerifyItem& item, bool quick) {
   return checked(item.path, [&](Findings& findings) {
     auto file = std::make_shared<const Fd>(open_file(item.path, O_RDONLY));
-    struct stat st {};
-    if (fstat(file->get(), &st) != 0) fail_errno(errno, "stat", item.path);
+    const struct stat st = file_status(file->get(), item.path);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     if (size != item.file->bytes) {
       findings.error(size < item.file->bytes ? Code::truncated : Code::corrupt, {},

@@ -108,6 +108,12 @@ std::int64_t mtime_ns(const struct stat& st) {
          st.st_mtim.tv_nsec;
 }
 
+struct stat file_status(int fd, std::string_view name) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) fail_errno(errno, "stat", name);
+  return status;
+}
+
 bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
@@ -329,6 +335,17 @@ void AtomicFile::commit(bool sync) {
   guard_.reset();
   fd_.reset();
   if (sync) sync_directory(parent_directory(path_));
+}
+
+const std::string& check_output_file(const std::string& path, std::string_view what,
+                                     std::string_view stream_option) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return path;
+  if (S_ISDIR(status.st_mode)) {
+    fail(Code::usage, "{}: is a directory, and the output is {}", printable(path), what);
+  }
+  fail(Code::usage, "{}: is not a regular file; to write to it, use {} and >", printable(path),
+       stream_option);
 }
 
 std::string locked_temporary(std::string_view path) {

@@ -47,6 +47,8 @@ void write_fully(int fd, ByteView data, std::string_view name);
 // Nanoseconds since 1970, negative before; times that do not fit (before 1678, after 2262) are the
 // nearest that does.
 std::int64_t mtime_ns(const struct stat& st);
+// Of an open file. throws Error io; `name` is for the message.
+struct stat file_status(int fd, std::string_view name);
 bool same_file(const struct stat& a, const struct stat& b);
 // Whether `path` names the open file; false if it names another or none. throws Error io.
 bool is_named(const Fd& fd, const std::string& path);
@@ -57,7 +59,8 @@ class FileContent final : public Content {
  public:
   explicit FileContent(std::string path) : path_(std::move(path)) {}
   // A file that was seen before, with this size: another one is Error io.
-  FileContent(std::string path, std::uint64_t size) : path_(std::move(path)), expected_size_(size) {}
+  FileContent(std::string path, std::uint64_t size)
+      : path_(std::move(path)), expected_size_(size) {}
   std::uint64_t size() const override {
     return expected_size_ ? *expected_size_ : static_cast<std::uint64_t>(status().st_size);
   }
@@ -146,11 +149,18 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+// Returns `path`, at which one file is to be written that is `what` ("a tar"): found out now, not
+// by the rename after hours of work, and nobody's /dev/null is replaced. throws Error usage for a
+// directory or a device; `stream_option` is how to write to the standard output instead.
+const std::string& check_output_file(const std::string& path, std::string_view what,
+                                     std::string_view stream_option);
+
 // The temporary name that goes with an output file that only one run may write at a time:
 // ".NAME.prep-tmp" in the same directory (a hash stands for a NAME that is too long).
 std::string locked_temporary(std::string_view path);
 
-// Makes renames and removals in a directory durable, as far as its file system can. throws Error io.
+// Makes renames and removals in a directory durable, as far as its file system can. throws Error
+// io.
 void sync_directory(const std::string& path);
 
 // mkdir -p. throws Error io, or BadSample where a file is in the way.
