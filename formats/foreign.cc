@@ -75,4 +75,9 @@ std::string_view describe_foreign(ByteView head) {
   return "";
 }
 
+std::string resemblance(ByteView head) {
+  const std::string_view what = describe_foreign(head);
+  return what.empty() ? "" : " (it is " + std::string(what) + ")";
+}
+
 }  // namespace prep

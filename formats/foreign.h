@@ -1,6 +1,7 @@
 // What a file that is not of the expected kind seems to be, for messages.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "lib/core/bytes.h"
@@ -11,5 +12,9 @@ namespace prep {
 // file itself; run 'git lfs pull'", …, with what to do where there is something; "" if that can't
 // be told.
 std::string_view describe_foreign(ByteView head);
+
+// The same behind a message: " (it is a JPEG image)", or "".
+std::string resemblance(ByteView head);
+inline constexpr std::size_t kForeignHead = 512;  // bytes that are enough to tell
 
 }  // namespace prep

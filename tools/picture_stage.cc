@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "formats/foreign.h"
+
 namespace prep {
 namespace {
 
@@ -12,16 +14,6 @@ constexpr std::size_t kHead = 32;  // enough to tell a format, and a PNG's colou
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 constexpr std::array kFormats{Format::jpeg, Format::png, Format::webp,
                               Format::tiff, Format::bmp, Format::gif};
-
-// What stands where a picture should be is most often a server's answer.
-std::string_view resemblance(ByteView head) {
-  const std::string_view text = as_text(head);
-  for (const std::string_view start : {"<!DOCTYPE", "<!doctype", "<html", "<HTML"}) {
-    if (text.starts_with(start)) return " (it is an HTML page)";
-  }
-  if (text.starts_with("version https://git-lfs")) return " (it is a Git LFS pointer)";
-  return "";
-}
 
 }  // namespace
 
@@ -45,7 +37,8 @@ void PictureStage::visit(Part& part, std::string_view key, Notes& notes) const {
   if (head.empty() && expected) fail(Code::empty, "the file is empty");
   const Format format = image::sniff(head.view());
   if (format == Format::unknown && expected) {
-    fail(Code::corrupt, "is not a picture, though it should be one{}", resemblance(head.view()));
+    fail(Code::corrupt, "is not a picture, though it should be one{}",
+         resemblance(part.content->read(0, kForeignHead).view()));
   }
   if (format == Format::unknown || !takes(format)) {
     notes.counts.push_back("other parts, unchanged");

@@ -1,9 +1,11 @@
 #include "tools/recording_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <mutex>
 #include <utility>
 
+#include "formats/foreign.h"
 #include "lib/signal/format.h"
 
 namespace prep {
@@ -57,6 +59,13 @@ std::string output_name(const std::string& part, std::string_view extension) {
 // A format that is nothing but recordings. Arrays and tables may be labels.
 bool is_certain(Format format) {
   return format != Format::npy && format != Format::csv && format != Format::parquet;
+}
+
+// Whether a part's name says that it is a recording, and nothing else.
+bool names_recording(std::string_view part) {
+  std::string extension(part.substr(part.find_last_of('.') + 1));  // npos + 1 == 0
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension == "edf" || extension == "bdf" || extension == "vhdr";
 }
 
 // The i-th of n shares of a number.
@@ -258,16 +267,36 @@ class RecordingSource final : public Source {
 
   std::vector<RecordingParts> choose(const Sample& sample) const {
     std::vector<RecordingParts> found = signal::find_recordings(sample);
-    if (!options_.parts.empty()) {
+    if (options_.parts.empty()) {
+      check_names(sample, found);
+    } else {
       std::erase_if(found, [&](const RecordingParts& parts) {
         return !is_chosen(sample.parts[parts.main].name);
       });
       check_chosen(sample, found);
-    } else if (std::any_of(found.begin(), found.end(),
-                           [](const auto& parts) { return is_certain(parts.format); })) {
+      return found;
+    }
+    if (std::any_of(found.begin(), found.end(),
+                    [](const auto& parts) { return is_certain(parts.format); })) {
       std::erase_if(found, [](const auto& parts) { return !is_certain(parts.format); });
     }
     return found;
+  }
+
+  // A download that went wrong must not go into the set as if it were a label.
+  static void check_names(const Sample& sample, const std::vector<RecordingParts>& found) {
+    for (std::size_t i = 0; i < sample.parts.size(); ++i) {
+      const bool is_used = std::any_of(found.begin(), found.end(), [&](const auto& parts) {
+        return parts.main == i || parts.data == i || parts.markers == i;
+      });
+      if (is_used || !names_recording(sample.parts[i].name)) continue;
+      const Content& content = *sample.parts[i].content;
+      const Bytes head = content.read(0, kForeignHead);
+      const std::string name = printable(content.origin());
+      if (head.empty()) fail(Code::empty, "{}: the file is empty", name);
+      fail(Code::corrupt, "{}: is not a recording, though it should be one{}", name,
+           resemblance(head.view()));
+    }
   }
 
   bool is_chosen(const std::string& name) const {
@@ -299,7 +328,7 @@ class RecordingSource final : public Source {
   }
 
   Sample make_sample(std::size_t i) {
-    Sample sample = base_;
+    Sample sample{base_.key, {}, {}, base_.destination};
     if (recordings_[0].numbered()) {
       const int digits = static_cast<int>(fmt::formatted_size("{}", arrays_ - 1));
       sample.key += fmt::format("_{:0{}}", i, std::max(4, digits));
@@ -307,6 +336,7 @@ class RecordingSource final : public Source {
     for (OpenedRecording& recording : recordings_) {
       recording.add_parts(i, options_.preview, sample.parts);
     }
+    sample.parts.insert(sample.parts.end(), base_.parts.begin(), base_.parts.end());
     return sample;
   }
 

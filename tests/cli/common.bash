@@ -4,11 +4,11 @@ unset MAKEFLAGS MAKELEVEL
 
 # One small set of generated photographs for a whole file of tests: $PHOTOS (all good), and its bad
 # files apart in $BAD.
-make_photos_once() {
+make_photos_once() {  # [COUNT]
   PHOTOS="$BATS_FILE_TMPDIR/photos"
   BAD="$BATS_FILE_TMPDIR/bad"
   export PHOTOS BAD
-  "$PREP_DATA/make_photos" "$PHOTOS" 40
+  "$PREP_DATA/make_photos" "$PHOTOS" "${1-40}"
   mkdir "$BAD"
   find "$PHOTOS" -name '*.jpg' ! -name '[0-9]*' -exec mv -t "$BAD" {} +
 }
