@@ -1,6 +1,7 @@
 #include "lib/signal/array_store.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 46;
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kRowPiece = std::size_t{1} << 16;  // values
 constexpr std::string_view kFileName = "a temporary file (TMPDIR says where)";
 
@@ -48,6 +50,17 @@ std::uint64_t total_bytes(const ArrayShape& shape, std::size_t item_bytes) {
   return total;
 }
 
+// Large arrays in huge pages, where the system has them: getting 4 KiB pages one by one, and giving
+// them back, took a quarter of the time.
+std::uint8_t* allocate(std::uint64_t bytes) {
+  const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  const std::size_t room = (bytes + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, room);
+  if (!memory) throw std::bad_alloc();
+  if (alignment == kHugePage) (void)madvise(memory, room, MADV_HUGEPAGE);
+  return static_cast<std::uint8_t*>(memory);
+}
+
 }  // namespace
 
 void ArrayStore::FreeMemory::operator()(std::uint8_t* memory) const { std::free(memory); }
@@ -59,9 +72,7 @@ ArrayStore::ArrayStore(NpyType type, const ArrayShape& shape, Layout layout)
       header_(make_header(type, shape, layout)),
       bytes_(header_.size() + total_bytes(shape, item_bytes_)) {
   if (bytes_ <= kLargestArrayInMemory) {
-    const std::size_t room = (bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-    memory_.reset(static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, room)));
-    if (!memory_) throw std::bad_alloc();
+    memory_.reset(allocate(bytes_));
     std::copy(header_.begin(), header_.end(), memory_.get());
     return;
   }

@@ -27,10 +27,13 @@ struct Sums {
 
 }  // namespace
 
-Overview make_overview(ArrayStore& store, std::size_t most_rows, std::size_t most_columns) {
+Overview make_overview(ArrayStore& store, const OverviewLimits& limits) {
   const auto [channels, frequencies, times] = store.shape();
-  Overview overview{channels, std::min(most_rows, frequencies), std::min(most_columns, times), {}};
-  for (std::size_t c = 0; c < channels; ++c) {
+  Overview overview{std::min(limits.channels, channels),
+                    std::min(limits.rows, frequencies),
+                    std::min(limits.columns, times),
+                    {}};
+  for (std::size_t c = 0; c < overview.channels; ++c) {
     Sums sums(overview.rows * overview.columns);
     for (std::size_t f = 0; f < frequencies; ++f) {
       const std::size_t row = f * overview.rows / frequencies;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "lib/signal/array_store.h"
@@ -14,7 +13,12 @@ struct Overview {
   std::vector<float> values;  // [channels, rows, columns]; NaN where there are none
 };
 
-// The means over rectangles of the array, of what is finite. As many rows and columns as fit.
-Overview make_overview(ArrayStore& store, std::size_t most_rows, std::size_t most_columns);
+struct OverviewLimits {
+  std::size_t channels = 0, rows = 0, columns = 0;
+};
+
+// The means over rectangles of the array, of what is finite: of the first channels, as many as may
+// be, each in as many rows and columns as it has or may have.
+Overview make_overview(ArrayStore& store, const OverviewLimits& limits);
 
 }  // namespace prep::signal

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 
 #include "lib/core/error.h"
 #include "lib/core/unnamed_file.h"
@@ -14,6 +15,7 @@ namespace prep::signal {
 namespace {
 
 constexpr std::size_t kLargestInMemory = 64 << 20;
+constexpr std::string_view kFileName = "a temporary file (TMPDIR says where)";
 
 }  // namespace
 
@@ -36,10 +38,10 @@ void ScratchRows::map_file(std::size_t bytes) {
   const Fd file = open_unnamed_file();
   // A disk that is full has to show now: later, it would be a signal.
   if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes))) {
-    fail_errno(error, "get room in a temporary file for", "filtered channels (TMPDIR says where)");
+    fail_errno(error, fmt::format("get {} bytes of room in", bytes), kFileName);
   }
   void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (map == MAP_FAILED) fail_errno(errno, "map", "a temporary file (TMPDIR says where)");
+  if (map == MAP_FAILED) fail_errno(errno, "map", kFileName);
   mapped_bytes_ = bytes;
   data_ = static_cast<double*>(map);
 }

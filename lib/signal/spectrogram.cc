@@ -31,7 +31,7 @@ constexpr std::size_t kChannelBytes = 512 << 10, kBlockBytes = 16 << 20;
 constexpr std::size_t kLeastFrames = 16;
 // An overview is for one picture: the more channels, the less of each.
 constexpr std::size_t kOverviewRows = 1440, kLeastOverviewRows = 12, kMostOverviewRows = 128;
-constexpr std::size_t kOverviewColumns = 1000;
+constexpr std::size_t kOverviewColumns = 1000, kMostOverviewChannels = 256;
 
 // [first, last) runs of rising numbers.
 std::vector<Range> runs_of(std::vector<std::int64_t>& numbers) {
@@ -336,7 +336,7 @@ void finish_whole(const SpectrogramSettings& settings, const SpectrogramExtras& 
   if (extras.overview) {
     const std::size_t rows =
         std::clamp(kOverviewRows / store->shape().channels, kLeastOverviewRows, kMostOverviewRows);
-    result.overview = make_overview(*store, rows, kOverviewColumns);
+    result.overview = make_overview(*store, {kMostOverviewChannels, rows, kOverviewColumns});
   }
   if (settings.type == NpyType::uint8) {
     result.uint8_scale = settings.uint8_scale ? *settings.uint8_scale : finisher.range();
@@ -370,6 +370,15 @@ void warn_of_losses(const SpectrogramSettings& settings, Spectrogram& result) {
   warn(result.losses.nan, "are NaN and became 0 in uint8");
 }
 
+void warn_of_nan(Spectrogram& result) {
+  const auto has_frames = [](const std::vector<Range>& frames) { return !frames.empty(); };
+  if (std::any_of(result.nan_frames.begin(), result.nan_frames.end(), has_frames)) {
+    result.warnings.emplace_back(
+        "has frames of NaN, where the signal has gaps, NaNs or infinities (nan_frames in its "
+        ".spec.json)");
+  }
+}
+
 template <typename T>
 Spectrogram make_of(const SpectrogramSettings& settings, const SpectrogramExtras& extras,
                     const Transform<T>& transform, const PreparedSignal& signal, Range samples,
@@ -391,6 +400,7 @@ Spectrogram make_of(const SpectrogramSettings& settings, const SpectrogramExtras
       signal.start() + static_cast<double>(samples.first) / result.rate + transform.stft.time(0);
   result.time_step = static_cast<double>(settings.stft.hop) / result.rate;
   result.nan_frames = maker.nan_frames();
+  warn_of_nan(result);
   result.losses = maker.losses();
   if (settings.type == NpyType::uint8) result.uint8_scale = settings.uint8_scale;
   if (whole) finish_whole(settings, extras, moments, crew, store, maker.largest_value(), result);

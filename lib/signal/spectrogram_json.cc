@@ -102,7 +102,7 @@ void add_values(const Spectrogram& spectrogram, const SpectrogramSettings& setti
 std::string spectrogram_json(const Spectrogram& spectrogram, const SpectrogramSettings& settings,
                              const SpectrogramSource& source,
                              const std::vector<std::string>& warnings) {
-  ordered_json json{{"format", "prep-spectrogram"}, {"version", 1}};
+  ordered_json json{{"format", kSpectrogramFormat}, {"version", 1}};
   json["source"] = source_json(source);
   if (source.number) json["epoch"] = epoch_json(source);
   json["array"] = array_json(spectrogram, settings);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/signal/recording.h"
@@ -11,6 +12,8 @@
 #include "lib/signal/spectrogram_settings.h"
 
 namespace prep::signal {
+
+inline constexpr std::string_view kSpectrogramFormat = "prep-spectrogram";
 
 // Where an array comes from.
 struct SpectrogramSource {
