@@ -383,6 +383,15 @@ class DirectorySink final : public Sink {
     return true;
   }
 
+  std::shared_ptr<const Content> written(const std::string& key,
+                                         const std::string& part) const override {
+    if (is_new_) return nullptr;
+    std::string path = join_path(root_, part_path(key, part));
+    struct stat st {};
+    if (stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
+    return std::make_shared<FileContent>(std::move(path));
+  }
+
   void remove_outdated(const Sample& sample, const Stage& stage) override {
     stamp_->before_write();
     if (is_new_) return;

@@ -253,8 +253,9 @@ void refuse_odd_directory(const Spec& output) {
   if (path.find("://") != std::string::npos) {
     fail(Code::usage, "{}: outputs are local; write to a directory and copy that", printable(path));
   }
-  if (has_ending(path, {".zip", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.lz4", ".7z", ".rar",
-                        ".gz", ".bz2", ".xz", ".zst", ".webp", ".tif", ".tiff", ".bmp", ".gif"})) {
+  if (has_ending(path, {".zip",  ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.lz4", ".7z",
+                        ".rar",  ".gz",      ".bz2",  ".xz",     ".zst", ".webp",    ".tif",
+                        ".tiff", ".bmp",     ".gif",  ".npy",    ".npz", ".edf",     ".bdf"})) {
     fail(Code::usage,
          "{}: such files cannot be written; x.tar, x.tar.gz and x.tar.zst can (for a directory of "
          "that name say dir:{})",

@@ -74,6 +74,14 @@ class FirstError {
 double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
+BorrowedThreads::BorrowedThreads(JobSlots& slots, int most) : slots_(slots) {
+  while (count() < std::min(most, slots.limit()) && slots.try_acquire()) ++borrowed_;
+}
+
+BorrowedThreads::~BorrowedThreads() {
+  for (; borrowed_ > 0; --borrowed_) slots_.release();
+}
+
 std::vector<int> usable_cpus() {
   CpuMask mask;
   std::vector<int> cpus;

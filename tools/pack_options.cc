@@ -1,34 +1,12 @@
 #include "tools/pack_options.h"
 
-#include <charconv>
-
 #include "lib/core/error.h"
+#include "tools/size_option.h"
 
 namespace prep {
 namespace {
 
 constexpr std::uint64_t kDefaultMaxSize = 1'000'000'000;
-
-// "500M", "1G", "64Mi", "100000". throws Error usage.
-std::uint64_t parse_size(const std::string& text) {
-  constexpr std::string_view kUnits = "kMGT";
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const bool binary = unit.ends_with('i');
-  if (binary) unit.remove_suffix(1);
-  const char letter = unit == "K" ? 'k' : unit.empty() ? '\0' : unit[0];
-  const std::size_t power = letter ? kUnits.find(letter) + 1 : 0;
-  if (error != std::errc() || unit.size() > 1 || (letter && power == 0) || (binary && !letter) ||
-      !(value > 0)) {
-    fail(Code::usage, "--max-size {}: give bytes, or a number with k, M, G or T (Ki, Mi, Gi, Ti)",
-         printable(text));
-  }
-  for (std::size_t i = 0; i < power; ++i) value *= binary ? 1024 : 1000;
-  if (value > 1e18) fail(Code::usage, "--max-size {}: too large", printable(text));
-  return static_cast<std::uint64_t>(value);
-}
 
 }  // namespace
 
@@ -89,7 +67,7 @@ void PackOptions::add_to(CLI::App& app) {
 }
 
 std::uint64_t PackOptions::largest_shard() const {
-  if (!max_size.empty()) return parse_size(max_size);
+  if (!max_size.empty()) return parse_size("--max-size", max_size);
   return shards > 0 || max_count > 0 ? 0 : kDefaultMaxSize;
 }
 

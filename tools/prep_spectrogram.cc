@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,13 @@ class SpectrogramStage final : public Stage {
     for (const Spectrogram& one : gathered) {
       statistics_.add(one.channels, one.axis.centres, *one.statistics);
     }
+  }
+
+  // An array made anew must not keep the preview that an earlier run has made of it.
+  std::vector<std::string> output_names(const std::string& part) const override {
+    constexpr std::string_view kDescription = "spec.json";
+    if (!part.ends_with(kDescription)) return {part};
+    return {part, part.substr(0, part.size() - kDescription.size()) + "png"};
   }
 
  private:
@@ -148,7 +156,7 @@ class SpectrogramTool final : public Tool {
         "Examples:\n"
         "  prep-spectrogram eeg/ -o spectrograms/\n"
         "  prep-spectrogram eeg/ -o out/ --channels 10-20 --rate 200 --epoch 10 --log db\n"
-        "  prep-spectrogram eeg/ -o - --preset hms | prep-pack - -o 'hms-%03d.tar' --shards 4\n"
+        "  prep-spectrogram eeg/ -o - --preset hms | prep-pack - -o hms.tar\n"
         "  prep-spectrogram eeg/ --log db --stats stats.json\n"
         "  prep-spectrogram eeg/ -o out/ --log db --normalize stats.json --dtype float16\n\n"
         "Exit status: 0 done, 1 the run failed, 2 wrong usage, 3 more bad samples than\n"
@@ -187,7 +195,9 @@ class SpectrogramTool final : public Tool {
       settings["files"] = options_.files();
       options.settings = settings.dump();
     }
-    return run.containers.open_sink(run.output, options);
+    auto sink = run.containers.open_sink(run.output, options);
+    if (!options.dry_run) recordings_.stale.emplace(*sink, *stage_);
+    return sink;
   }
 
   std::unique_ptr<Source> make_source(const RunContext& run) override {

@@ -93,7 +93,7 @@ class OpenedRecording {
   // How many arrays it becomes, at least one: that may be one that says why there is none.
   std::size_t arrays() const { return std::max<std::size_t>(1, plan_.cuts.size()); }
   bool numbered() const { return plan_.numbered && !plan_.cuts.empty(); }
-  const RecordingOrigin& origin() const { return *origin_; }
+  std::string description_name() const { return output_name(origin_->part, "spec.json"); }
   void set_error(const Error& error) {
     error_ = named(error, origin_->text);
     plan_.cuts.clear();
@@ -216,7 +216,7 @@ class RecordingSource final : public Source {
       if (!samples_->next(sample)) return false;
       if (sample.fault || !take(sample)) return true;
     }
-    sample = make_sample(next_array_++);
+    sample = make_sample(next_array_++, options_.preview);
     if (next_array_ == arrays_) {  // what is large must not wait for the next one
       recordings_.clear();
       base_ = {};
@@ -262,7 +262,16 @@ class RecordingSource final : public Source {
     }
     arrays_ = recordings_[0].arrays();
     next_array_ = 0;
+    if (options_.stale) remove_stale();
     return true;
+  }
+
+  // Of the parts that a recording can become, only the names count here.
+  void remove_stale() {
+    Sample all = make_sample(0, /*preview=*/true);
+    all.key = base_.key;
+    const bool is_numbered = recordings_[0].numbered();
+    options_.stale->remove(all, recordings_[0].description_name(), is_numbered ? arrays_ : 0);
   }
 
   std::vector<RecordingParts> choose(const Sample& sample) const {
@@ -327,21 +336,16 @@ class RecordingSource final : public Source {
     for (OpenedRecording& recording : recordings_) recording.set_error(error);
   }
 
-  Sample make_sample(std::size_t i) {
+  Sample make_sample(std::size_t i, bool preview) {
     Sample sample{base_.key, {}, {}, base_.destination};
-    if (recordings_[0].numbered()) {
-      const int digits = static_cast<int>(fmt::formatted_size("{}", arrays_ - 1));
-      sample.key += fmt::format("_{:0{}}", i, std::max(4, digits));
-    }
-    for (OpenedRecording& recording : recordings_) {
-      recording.add_parts(i, options_.preview, sample.parts);
-    }
+    if (recordings_[0].numbered()) sample.key = epoch_key(base_.key, i, arrays_);
+    for (OpenedRecording& recording : recordings_) recording.add_parts(i, preview, sample.parts);
     sample.parts.insert(sample.parts.end(), base_.parts.begin(), base_.parts.end());
     return sample;
   }
 
   const std::unique_ptr<Source> samples_;
-  const RecordingOptions options_;
+  RecordingOptions options_;
   std::optional<signal::EventPattern> pattern_;
   signal::ResamplerCache resamplers_;
 

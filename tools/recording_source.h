@@ -17,6 +17,7 @@
 #include "lib/signal/prepared_signal.h"
 #include "lib/signal/recording.h"
 #include "lib/signal/spectrogram_settings.h"
+#include "tools/stale_epochs.h"
 
 namespace prep {
 
@@ -74,6 +75,7 @@ struct RecordingOptions {
   // without any of another format, where they are labels.
   std::vector<std::string> parts;
   bool preview = false;
+  std::optional<StaleEpochs> stale;  // not where nothing must be removed
 };
 
 // throws Error(usage) for a pattern of events that is none.

@@ -169,8 +169,8 @@ class Painter {
     down_ = std::max(1, std::clamp(kHeight / channels, kLeastPanel, kMostPanel) / rows);
     width_ = across_ * columns;
     panel_ = down_ * rows;
-    for (const std::string& name : spectrogram.channels) {
-      left_ = std::max(left_, text_size(plain(name)).width + 62);
+    for (std::size_t c = 0; c < overview_.channels; ++c) {
+      left_ = std::max(left_, text_size(plain(spectrogram.channels[c])).width + 62);
     }
     height_ = channels * (panel_ + kGap) - kGap;
     const int least = 120;  // for the scale
@@ -180,7 +180,7 @@ class Painter {
   }
 
   Bytes paint(const std::string& title) {
-    text(plain(title), left_, 20);
+    text(plain(title) + left_out(), left_, 20);
     for (std::size_t c = 0; c < overview_.channels; ++c) paint_channel(c);
     paint_times();
     paint_scale();
@@ -191,6 +191,12 @@ class Painter {
   }
 
  private:
+  std::string left_out() const {
+    const std::size_t all = spectrogram_.channels.size();
+    if (overview_.channels == all) return "";
+    return fmt::format(" (the first {} of {} channels)", overview_.channels, all);
+  }
+
   void make_colors() {
     cv::Mat ramp(1, 256, CV_8UC1);
     for (int i = 0; i < 256; ++i) ramp.at<std::uint8_t>(0, i) = static_cast<std::uint8_t>(i);

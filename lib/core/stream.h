@@ -70,6 +70,12 @@ class Sink {
   // Whether the sample's outputs are already there and newer than their sources; called from many
   // threads, before the stage. `stage` names the outputs.
   virtual bool up_to_date(const Sample&, const Stage&) const { return false; }
+  // The output for a part of that name that is there from an earlier run, whatever it was made
+  // from; null where there is none, or outputs are no files.
+  virtual std::shared_ptr<const Content> written(const std::string& /*key*/,
+                                                 const std::string& /*part*/) const {
+    return nullptr;
+  }
   // Takes away the outputs of a sample that is not up to date, under all names that the stage may
   // give them, so that none outlives a run in which the sample fails, is left out or gets another
   // name.

@@ -45,9 +45,12 @@ void add_common_options(CLI::App& app, CommonOptions& o, bool has_output) {
     app.add_flag("-f,--force", o.force,
                  "redo what is up to date; write into a directory with other files");
   }
-  app.add_option("-j,--jobs", o.jobs, "threads (default: the CPUs, or what make lends)")
-      ->check(CLI::Range(1, 4096))
-      ->option_text("N");
+  // A tool that measures may want to be told several numbers of threads.
+  if (!app.get_option_no_throw("-j")) {
+    app.add_option("-j,--jobs", o.jobs, "threads (default: the CPUs, or what make lends)")
+        ->check(CLI::Range(1, 4096))
+        ->option_text("N");
+  }
   app.add_option("--task", o.task, "do share I (from 0) of N, by a hash of the key")
       ->option_text("I/N");
   app.add_option("--max-errors", o.max_errors, "how many bad samples are tolerated, N or N%")
@@ -150,6 +153,7 @@ class Run {
       const RunContext context = make_context(*slots);
       if (tool_.is_other_job()) {
         tool_.do_other_job(context);
+        exit_code = judge();
       } else {
         process(context);
         exit_code = finish();
@@ -230,23 +234,34 @@ class Run {
     summary.left_out = source_->left_out();
     summary.tables = stage_->tables();
     if (summary.read == 0 && task_.count == 1) fail(Code::empty, "{}", no_samples());
-    const bool good = budget_.allows(summary.failed, summary.read);
+    const bool good = is_within_budget();
     if (!common_.dry_run) good ? sink_->commit() : sink_->abandon();
     for (const auto& [kind, count] : sink_->warnings()) {
       summary.warnings[kind] += count;
       reporter_.warn(fmt::format("{} {}", human_count(count), kind));
     }
     if (tool_.has_output()) reporter_.say(summary_text(summary, reporter_.seconds()));
-    if (good) return 0;
-    reporter_.error(fmt::format(
-        "{} bad {}{}, more than --max-errors {} allows{}", human_count(summary.failed), info_.unit,
-        summary.failed == 1 ? "" : "s", common_.max_errors, what_is_left()));
+    return judge();
+  }
+
+  bool is_within_budget() {
+    const Summary& summary = reporter_.summary();
+    return budget_.allows(summary.failed, summary.read);
+  }
+
+  // Whether there were too many bad samples, as an exit code.
+  int judge() {
+    if (is_within_budget()) return 0;
+    const std::uint64_t failed = reporter_.summary().failed;
+    reporter_.error(fmt::format("{} bad {}{}, more than --max-errors {} allows{}",
+                                human_count(failed), info_.unit, failed == 1 ? "" : "s",
+                                common_.max_errors, what_is_left()));
     return kExitBadSamples;
   }
 
   // What an abandoned output is worth.
   std::string what_is_left() const {
-    if (!tool_.has_output() || common_.dry_run) return "";
+    if (!tool_.has_output() || common_.dry_run || !sink_) return "";
     if (sink_->concurrent()) return "; the good ones are there, and a rerun goes on from them";
     return "; the output is not made";
   }

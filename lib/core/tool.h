@@ -73,6 +73,7 @@ class Tool {
  public:
   virtual ~Tool() = default;
   virtual ToolInfo info() const = 0;
+  // May take names of common options: a tool with its own -j has that instead.
   virtual void add_options(CLI::App&) {}
   // Called once after parsing. throws Error usage where options do not go together.
   virtual std::unique_ptr<Stage> make_stage() = 0;
@@ -82,7 +83,7 @@ class Tool {
   // work in another way asks the context for the task.
   virtual bool shares_by_key() const { return true; }
   // A tool may have options that ask for something else than a run over samples; then it needs no
-  // output.
+  // output. What it adds to the reporter is judged by --max-errors.
   virtual bool is_other_job() const { return false; }
   virtual void do_other_job(const RunContext&) {}
   // What containers with fields for pictures' sizes ask; a tool that knows pictures hands it in.

@@ -18,11 +18,23 @@ namespace {
   std::longjmp(errors->back, 1);
 }
 
+bool is_loss(int message) {
+  return message == JWRN_HIT_MARKER || message == JWRN_HUFF_BAD_CODE ||
+         message == JWRN_ARITH_BAD_CODE || message == JWRN_JPEG_EOF;
+}
+
+// What libjpeg calls for its warnings has nothing but this to leave word in.
+struct Errors {
+  LibjpegErrors base;  // first, so that libjpeg's pointer to its handler is one to this
+  bool lost_data = false;
+};
+
 // Of several warnings the first is told.
 void keep_warning(j_common_ptr cinfo, int level) {
-  if (level >= 0 || cinfo->err->num_warnings++ > 0) return;
-  auto* errors = reinterpret_cast<LibjpegErrors*>(cinfo->err);
-  cinfo->err->format_message(cinfo, errors->message);
+  if (level >= 0) return;
+  auto* errors = reinterpret_cast<Errors*>(cinfo->err);
+  if (is_loss(cinfo->err->msg_code)) errors->lost_data = true;
+  if (cinfo->err->num_warnings++ == 0) cinfo->err->format_message(cinfo, errors->base.message);
 }
 
 unsigned denominator_for(const jpeg_decompress_struct& cinfo, int least_side) {
@@ -41,10 +53,10 @@ unsigned denominator_for(const jpeg_decompress_struct& cinfo, int least_side) {
 class RgbDecoder::State {
  public:
   explicit State(int least_side) : least_side_(least_side) {
-    jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = jump_back;
-    errors_.base.emit_message = keep_warning;
-    cinfo_.err = &errors_.base;
+    jpeg_std_error(&errors_.base.base);
+    errors_.base.base.error_exit = jump_back;
+    errors_.base.base.emit_message = keep_warning;
+    cinfo_.err = &errors_.base.base;
     run([this] {
       jpeg_create_decompress(&cinfo_);
       created_ = true;
@@ -58,18 +70,20 @@ class RgbDecoder::State {
   }
 
   Plane decode(ByteView data) {
-    errors_.base.num_warnings = 0;
+    errors_.base.base.num_warnings = 0;
+    errors_.lost_data = false;
     run([&] { start(data); });
     const Plane pixels = buffer_.shape(static_cast<int>(cinfo_.output_width),
-                                       static_cast<int>(cinfo_.output_height), 3);
+                                       static_cast<int>(cinfo_.output_height));
     rows_.resize(cinfo_.output_height);
     for (int y = 0; y < pixels.height; ++y) rows_[static_cast<std::size_t>(y)] = pixels.row(y);
     run([this] { read_rows(); });
-    warning_ = errors_.base.num_warnings > 0 ? errors_.message : "";
+    warning_ = errors_.base.base.num_warnings > 0 ? errors_.base.message : "";
     return pixels;
   }
 
   const std::string& warning() const { return warning_; }
+  bool lost_data() const { return errors_.lost_data; }
 
  private:
   void start(ByteView data) {
@@ -92,20 +106,29 @@ class RgbDecoder::State {
 
   template <typename Call>
   void run(const Call& call) {
-    if (guarded(errors_, call)) return;
+    if (guarded(errors_.base, call)) return;
     if (created_) jpeg_abort_decompress(&cinfo_);
-    const bool other_colors = errors_.base.msg_code == JERR_CONVERSION_NOTIMPL;
-    fail(other_colors ? Code::unsupported : Code::corrupt, "{}", errors_.message);
+    const bool other_colors = errors_.base.base.msg_code == JERR_CONVERSION_NOTIMPL;
+    fail(other_colors ? Code::unsupported : Code::corrupt, "{}", errors_.base.message);
   }
 
   const int least_side_;
   jpeg_decompress_struct cinfo_{};
-  LibjpegErrors errors_{};
+  Errors errors_{};
   bool created_ = false;
-  PlaneBuffer buffer_;
+  TightRgbBuffer buffer_;
   std::vector<JSAMPROW> rows_;
   std::string warning_;
 };
+
+Plane TightRgbBuffer::shape(int width, int height) {
+  const std::size_t size = static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3;
+  if (size > capacity_) {
+    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+    capacity_ = size;
+  }
+  return {memory_.get(), width, height, std::ptrdiff_t{width} * 3, 3};
+}
 
 RgbDecoder::RgbDecoder(int least_side) : state_(std::make_unique<State>(least_side)) {}
 RgbDecoder::RgbDecoder(RgbDecoder&&) noexcept = default;
@@ -114,6 +137,7 @@ RgbDecoder::~RgbDecoder() = default;
 
 Plane RgbDecoder::decode(ByteView data) { return state_->decode(data); }
 const std::string& RgbDecoder::warning() const { return state_->warning(); }
+bool RgbDecoder::lost_data() const { return state_->lost_data(); }
 
 std::string libjpeg_version() {
 #define PREP_TEXT_OF(x) #x

@@ -1,6 +1,8 @@
 // JPEG to RGB as a training loader decodes it: libjpeg-turbo's pixels, nothing checked besides.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,6 +10,19 @@
 #include "lib/image/plane.h"
 
 namespace prep::image {
+
+// Memory for RGB pixels without gaps between rows, grown but never shrunk. (Into rows that all
+// start at multiples of 32 bytes, libjpeg-turbo's AVX2 code writes around the caches; decoding then
+// took a fifth longer, and whoever reads the pixels waits for the memory.)
+class TightRgbBuffer {
+ public:
+  // What it holds is undefined; invalidates earlier planes.
+  Plane shape(int width, int height);
+
+ private:
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t capacity_ = 0;
+};
 
 // Keeps libjpeg's state and the pixels' memory from picture to picture; one a thread.
 class RgbDecoder {
@@ -26,6 +41,8 @@ class RgbDecoder {
   // What libjpeg had to say of the last picture, which it decoded all the same ("Premature end of
   // JPEG file"): the first of its warnings, or "".
   const std::string& warning() const;
+  // Whether it made up pixels of the last picture, because their data were missing or no code.
+  bool lost_data() const;
 
  private:
   class State;

@@ -68,8 +68,8 @@ Uint8Scale ArrayFinisher::range() const {
 }
 
 EncodingLosses ArrayFinisher::encode(ArrayStore& to, NpyType type, const Uint8Scale& scale) const {
-  const auto [channels, frequencies, times] = store_.shape();
-  const std::size_t rows = channels * frequencies;
+  const ArrayShape& shape = store_.shape();
+  const std::size_t rows = shape.channels * shape.frequencies, times = shape.times;
   const std::size_t each =
       std::clamp<std::size_t>(kBlockValues / rows, 16, std::max<std::size_t>(16, times));
   EncodingLosses losses;

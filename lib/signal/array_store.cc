@@ -71,7 +71,7 @@ ArrayStore::ArrayStore(NpyType type, const ArrayShape& shape, Layout layout)
       item_bytes_(npy_item_bytes(type)),
       header_(make_header(type, shape, layout)),
       bytes_(header_.size() + total_bytes(shape, item_bytes_)) {
-  if (bytes_ <= kLargestArrayInMemory) {
+  if (is_in_memory(type, shape)) {
     memory_.reset(allocate(bytes_));
     std::copy(header_.begin(), header_.end(), memory_.get());
     return;
@@ -83,6 +83,10 @@ ArrayStore::ArrayStore(NpyType type, const ArrayShape& shape, Layout layout)
   }
   file_ = std::make_shared<const Fd>(std::move(file));
   write_at(header_.data(), header_.size(), 0);
+}
+
+bool ArrayStore::is_in_memory(NpyType type, const ArrayShape& shape) {
+  return total_bytes(shape, npy_item_bytes(type)) <= kLargestArrayInMemory;
 }
 
 std::uint64_t ArrayStore::offset_of(std::size_t channel, std::size_t frequency,

@@ -24,6 +24,9 @@ class ArrayStore {
   // What it holds is undefined until it is put. throws Error io, limit.
   ArrayStore(NpyType type, const ArrayShape& shape, Layout layout);
 
+  // Whether one of that shape will be in memory.
+  static bool is_in_memory(NpyType type, const ArrayShape& shape);
+
   const ArrayShape& shape() const { return shape_; }
 
   // Takes a block [channels, frequencies, block_times] in C order, whose T is that of the type.

@@ -28,8 +28,8 @@ struct Sums {
 }  // namespace
 
 Overview make_overview(ArrayStore& store, const OverviewLimits& limits) {
-  const auto [channels, frequencies, times] = store.shape();
-  Overview overview{std::min(limits.channels, channels),
+  const std::size_t frequencies = store.shape().frequencies, times = store.shape().times;
+  Overview overview{std::min(limits.channels, store.shape().channels),
                     std::min(limits.rows, frequencies),
                     std::min(limits.columns, times),
                     {}};

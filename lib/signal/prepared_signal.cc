@@ -228,6 +228,27 @@ void PreparedSignal::read_native(const std::vector<Range>& ranges,
   if (is_mixed) read_mixed(ranges, mixed);
 }
 
+std::size_t PreparedSignal::bytes_a_sample(std::size_t value_bytes) const {
+  double bytes = 0, most = 1;
+  bool is_mixed = false;
+  for (std::size_t o = 0; o < plan_->outputs.size(); ++o) {
+    bytes += static_cast<double>(value_bytes);
+    if (plan_->outputs[o].missing) continue;
+    is_mixed = is_mixed || !is_plain(o);
+    if (!plan_->resamplers[o]) continue;
+    const double share =
+        std::max(1.0, rate_of(recording_->info(), plan_->outputs[o]) / plan_->rate);
+    bytes += share * static_cast<double>(value_bytes);
+    most = std::max(most, share);
+  }
+  if (is_mixed) {
+    const auto channels = std::count_if(timelines_.begin(), timelines_.end(),
+                                        [](const auto& line) { return line.has_value(); });
+    bytes += most * static_cast<double>(channels) * sizeof(double);
+  }
+  return static_cast<std::size_t>(std::ceil(bytes));
+}
+
 template <typename T>
 void PreparedSignal::read(Range range, T* out, std::size_t stride) const {
   const std::size_t outputs = plan_->outputs.size();

@@ -65,6 +65,10 @@ class PreparedSignal {
   // What became of samples that could not be filtered; after prepare().
   std::vector<std::string> warnings() const;
 
+  // The memory that read() and its output take for each sample of the signal, where a value of the
+  // output has this many bytes: all outputs, and what they are resampled from and mixed of.
+  std::size_t bytes_a_sample(std::size_t value_bytes) const;
+
   // Row o of `out` gets the samples of output o; rows lie `stride` apart. Those of missing outputs
   // are left alone. Any number of threads at once. T is float or double.
   template <typename T>

@@ -25,10 +25,8 @@ struct Transform {
 namespace {
 
 constexpr std::size_t kMostTransforms = 16;
-// A channel's frames are made as many at a time as stay in a core's cache until they are put where
-// they belong, and a block of all channels is a small share of memory.
-constexpr std::size_t kChannelBytes = 512 << 10, kBlockBytes = 16 << 20;
-constexpr std::size_t kLeastFrames = 16;
+// The frames that a transform has side by side, or a multiple of them.
+constexpr std::size_t kLanes = 16;
 // An overview is for one picture: the more channels, the less of each.
 constexpr std::size_t kOverviewRows = 1440, kLeastOverviewRows = 12, kMostOverviewRows = 128;
 constexpr std::size_t kOverviewColumns = 1000, kMostOverviewChannels = 256;
@@ -78,13 +76,48 @@ FileMoments find_moments(const SpectrogramSettings& settings,
 
 // --- blocks of frames ----------------------------------------------------------------------------
 
+// How many frames of all channels are made at a time.
+struct BlockLimits {
+  std::size_t channel_bytes;  // of one channel's frames: stay in a core's cache until they are put
+  std::size_t block_bytes;    // of all channels' frames, where they are gathered first
+  std::size_t sample_bytes;   // of what they are made of
+};
+// What malloc gets from the kernel and gives back each time costs a quarter of the time. So where
+// the array is in memory, all stay below the size (4 MiB, in lib/core/tool.cc) from which it does
+// that; where it is a file, fewer and longer runs are written.
+constexpr BlockLimits kForMemory{256 << 10, 3 << 20, 3 << 20};
+constexpr BlockLimits kForFile{512 << 10, 16 << 20, 32 << 20};
+
+// But neither are there fewer frames than a transform takes, nor are most samples read only for
+// overlaps, if that can be had for this much.
+constexpr std::size_t kMostSampleBytes = 96 << 20;
+
+std::size_t whole_lanes(std::size_t frames) {
+  return frames < kLanes ? frames : frames / kLanes * kLanes;
+}
+
+// `is_direct`: frames are made where they belong. `frame_bytes`: of one channel, on the way.
+std::size_t frames_in_block(const StftSettings& stft, const ArrayShape& shape,
+                            std::size_t frame_bytes, std::size_t sample_bytes,
+                            const BlockLimits& limits, bool is_direct) {
+  std::size_t frames = limits.channel_bytes / frame_bytes;
+  if (!is_direct) {
+    frames = std::min(frames, limits.block_bytes / (shape.channels * shape.frequencies * 4));
+  }
+  const std::size_t wanted = kLanes * std::min(stft.hop, stft.nfft) + stft.nfft;
+  const std::size_t samples = std::max(limits.sample_bytes / sample_bytes,
+                                       std::min(wanted, kMostSampleBytes / sample_bytes));
+  frames = std::min(std::max(frames, kLanes), samples / stft.hop);
+  return whole_lanes(std::clamp<std::size_t>(frames, 1, shape.times));
+}
+
 // Makes an array block by block.
 template <typename T>
 class BlockMaker {
  public:
   BlockMaker(const SpectrogramSettings& settings, const Transform<T>& transform,
              const PreparedSignal& signal, Range samples, Outside outside,
-             const FileMoments& moments)
+             const FileMoments& moments, NpyType type, Layout layout)
       : settings_(settings),
         stft_(transform.stft),
         axis_(transform.axis),
@@ -92,37 +125,38 @@ class BlockMaker {
         samples_(samples),
         outside_(outside),
         moments_(moments),
+        type_(type),
+        layout_(layout),
         channels_(signal.plan().outputs.size()),
         touched_(channels_) {
     stft_.check_length(samples.size());
     frames_ = stft_.frames(samples.size());
-    const auto bins = static_cast<std::size_t>(axis_.bins.size());
-    each_ = std::min(kChannelBytes / (bins * sizeof(T)),
-                     kBlockBytes / (channels_ * axis_.rows() * sizeof(float)));
-    each_ = std::clamp(each_ / kLeastFrames * kLeastFrames, kLeastFrames,
-                       std::max(kLeastFrames, static_cast<std::size_t>(frames_)));
+    is_in_memory_ = ArrayStore::is_in_memory(type, shape());
+    const std::size_t frame_bytes = static_cast<std::size_t>(axis_.bins.size()) * sizeof(T);
+    each_ =
+        frames_in_block(stft_.settings(), shape(), frame_bytes, signal_.bytes_a_sample(sizeof(T)),
+                        is_in_memory_ ? kForMemory : kForFile, is_direct());
   }
 
   ArrayShape shape() const { return {channels_, axis_.rows(), static_cast<std::size_t>(frames_)}; }
   std::size_t pieces() const { return (shape().times + each_ - 1) / each_; }
 
-  // One block into `store`, as elements of that type, or where it is wanted plain: float32, cft.
-  void make(std::size_t piece, ArrayStore& store, NpyType type, Layout layout) {
+  // One block into `store`, which is of the type and layout that were said.
+  void make(std::size_t piece, ArrayStore& store) {
     const auto first = static_cast<std::int64_t>(piece * each_);
     const Range frames{first, std::min(frames_, first + static_cast<std::int64_t>(each_))};
     const Samples samples = read(frames);
     Outcome outcome(channels_);
     const auto columns = static_cast<std::size_t>(frames.size());
-    float* const there = store.row_in_memory(0, 0);
-    if (type == NpyType::complex64) {
+    if (type_ == NpyType::complex64) {
       make_complex(samples, frames, store, outcome);
-    } else if (type == NpyType::float32 && layout == Layout::cft && there != nullptr) {
-      make_floats(samples, frames, there + first, shape().times, outcome);
+    } else if (is_direct()) {
+      make_floats(samples, frames, store.row_in_memory(0, 0) + first, shape().times, outcome);
     } else {
       std::vector<float> block(channels_ * axis_.rows() * columns);
       make_floats(samples, frames, block.data(), columns, outcome);
       const Uint8Scale scale = settings_.uint8_scale.value_or(Uint8Scale());
-      outcome.losses = put_encoded(block, type, scale, columns, piece * each_, store);
+      outcome.losses = put_encoded(block, type_, scale, columns, piece * each_, store);
     }
     take(outcome);
   }
@@ -150,6 +184,10 @@ class BlockMaker {
     EncodingLosses losses;
     float largest = -std::numeric_limits<float>::infinity();
   };
+
+  bool is_direct() const {
+    return is_in_memory_ && type_ == NpyType::float32 && layout_ == Layout::cft;
+  }
 
   Samples read(Range frames) const {
     Samples samples{stft_.samples_for(frames, samples_.size()), {}};
@@ -281,8 +319,11 @@ class BlockMaker {
   const Range samples_;
   const Outside outside_;
   const FileMoments& moments_;
+  const NpyType type_;
+  const Layout layout_;
   const std::size_t channels_;
   std::int64_t frames_ = 0;
+  bool is_in_memory_ = false;
   std::size_t each_ = 0;  // frames in a block
 
   std::mutex mutex_;
@@ -389,11 +430,12 @@ Spectrogram make_of(const SpectrogramSettings& settings, const SpectrogramExtras
   const FileMoments moments = find_moments(settings, signal.plan().outputs, transform.axis);
   const bool on_the_way = !settings.top;
   const FileMoments none;
-  BlockMaker<T> maker(settings, transform, signal, samples, outside, on_the_way ? moments : none);
   const NpyType type = whole ? NpyType::float32 : settings.type;
   const Layout layout = whole ? Layout::cft : settings.layout;
+  BlockMaker<T> maker(settings, transform, signal, samples, outside, on_the_way ? moments : none,
+                      type, layout);
   store = std::make_unique<ArrayStore>(type, maker.shape(), layout);
-  crew.run(maker.pieces(), [&](std::size_t piece) { maker.make(piece, *store, type, layout); });
+  crew.run(maker.pieces(), [&](std::size_t piece) { maker.make(piece, *store); });
   result.shape = maker.shape();
   result.axis = transform.axis;
   result.first_time =

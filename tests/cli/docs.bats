@@ -1,11 +1,15 @@
 # The commands of the README and of the tools' pages do what they say.
 load common
 
-setup_file() { make_photos_once; }
+setup_file() {
+  make_photos_once
+  /usr/bin/python3 "$PREP_SOURCE/tests/data/make_eeg.py" "$BATS_FILE_TMPDIR/eeg"
+}
 
 setup() {
   cd "$BATS_TEST_TMPDIR"
   cp -r "$PHOTOS" photos
+  cp -r "$BATS_FILE_TMPDIR/eeg" eeg
   mkdir -p voc pets/cat pets/dog
   find photos -name '[0-9]*.jpg' | LC_ALL=C sort | head -n 12 | xargs cp -t pets/cat
   find photos -name '[0-9]*.jpg' | LC_ALL=C sort | tail -n 12 | xargs cp -t pets/dog
@@ -35,7 +39,7 @@ commands_of() {  # PAGE
 }
 
 @test "the examples of --help name only options that exist" {
-  for tool in prep-ls prep-pack prep-recompress prep-resize prep-verify; do
+  for tool in prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-verify; do
     $tool --help | sed -n '/^Examples:/,$p' | grep -oE -- '--[a-z-]+' | sort -u > used
     while read -r option; do $tool --help | grep -qE -- "(^| |,)$option( |$)"; done < used
   done

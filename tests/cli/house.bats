@@ -10,6 +10,8 @@ includes() {  # FOLDER FORBIDDEN_PATTERN
 @test "no include runs against the arrows" {
   [ -z "$(includes lib/core '(formats|tools|tests|lib/(image|signal|remote))/')" ]
   [ -z "$(includes lib/image '(formats|tools|tests|lib/(signal|remote))/')" ]
+  [ -z "$(includes lib/signal '(formats|tools|tests|lib/(image|remote))/')" ]
+  [ -z "$(includes lib/measure '(formats|tools|tests|lib/(image|signal|remote))/')" ]
   [ -z "$(includes formats '(tools|tests|lib/(image|signal|remote))/')" ]
   [ -z "$(includes tools 'tests/')" ]
 }

@@ -246,6 +246,29 @@ PY
   [ ! -e other ]
 }
 
+@test "NaN spoils the frames that it touches, which are named" {
+  python <<'PY'
+from arrays import *
+x = np.random.default_rng(3).normal(0, 10, (2, 1000))
+np.save("x.npy", x)
+tool("x.npy", "-o", "whole", "--rate-in", 100, "--nperseg", 100, "--hop", 50)
+whole, _ = read("whole/x")
+x[1, 420] = np.nan
+x[1, 777] = np.inf
+np.save("x.npy", x)
+done = subprocess.run(["prep-spectrogram", "x.npy", "-o", "out", "--rate-in", "100", "--nperseg",
+                       "100", "--hop", "50", "--unit", "uV"], capture_output=True, text=True)
+assert done.returncode == 0 and "x.npy: has frames of NaN" in done.stderr, done
+p, about = read("out/x")
+assert "nan_frames" not in about["channels"][0]
+assert about["channels"][1]["nan_frames"] == [[7, 9], [14, 16]], about["channels"][1]
+touched = np.zeros(19, bool)
+touched[[7, 8, 14, 15]] = True
+assert (np.isnan(p[1]) == touched).all() and (p[0] == whole[0]).all()
+assert (p[1][:, ~touched] == whole[1][:, ~touched]).all()
+PY
+}
+
 @test "element types and the order of the axes" {
   prep-spectrogram --quiet "$EEG/p1" -o f32 --log db
   prep-spectrogram --quiet "$EEG/p1" -o f16 --log db --dtype float16 --layout FTC
@@ -304,6 +327,37 @@ PY
   prep-spectrogram --quiet "$EEG" -o 'r/%03d.tfrecord'
   prep-verify --quiet --decode r
   prep-spectrogram --quiet "$EEG" -o - | head -c 1000 > /dev/null || true
+}
+
+@test "divided otherwise in the same directory: nothing stays of the arrays before" {
+  prep-spectrogram --quiet "$EEG" -o out --epoch 5 --preview
+  rm out/p1/a_0003.*  # as after a run that was killed, or did one task of several
+  for words in "--epoch 10" "" "--epoch 20 --stride 10" "--gaps nan"; do
+    prep-spectrogram --quiet "$EEG" -o out $words
+    rm -rf fresh
+    prep-spectrogram --quiet "$EEG" -o fresh $words
+    diff <(digest fresh) <(digest out)
+  done
+  # A recording that has become shorter, and one that is none any more.
+  cp -r "$EEG" eeg
+  prep-spectrogram --quiet eeg -o out2 --epoch 10
+  head -c 300000 "$EEG/p1/a.edf" > eeg/p1/a.edf
+  prep-spectrogram --quiet eeg -o out2 --epoch 10
+  [ "$(find out2/p1 -name 'a_*.npy' | wc -l)" -eq 2 ]
+  [ "$(find out2/p1 -name 'b_*.npy' | wc -l)" -eq 4 ]
+  # A dry run takes nothing away.
+  prep-spectrogram --quiet eeg -o out2 --epoch 20 -n
+  [ "$(find out2/p1 -name 'b_*.npy' | wc -l)" -eq 4 ]
+}
+
+@test "a recording whose own name ends like an epoch's is left alone" {
+  mkdir eeg
+  cp "$EEG/p1/a.edf" eeg/a.edf
+  cp "$EEG/p1/b.edf" eeg/a_0000.edf
+  prep-spectrogram --quiet eeg -o out
+  prep-spectrogram --quiet eeg -o out
+  prep-spectrogram --quiet eeg -o out --hop 128
+  [ "$(find out -name '*.npy' | wc -l)" -eq 2 ]
 }
 
 @test "killed at any time, then again" {
@@ -372,4 +426,7 @@ PY
     [ "$status" -eq 2 ] || [[ "$status" -eq 1 && "$output" == *nowhere* ]] || { echo "$words: $status: $output"; false; }
     [ ! -e out ]
   done
+  run prep-spectrogram "$EEG/p1/a.edf" -o a.npy  # which would become a directory of that name
+  [ "$status" -eq 2 ]
+  [ ! -e a.npy ]
 }

@@ -1,0 +1,223 @@
+// Many processes use one cache at once, and are killed at random:
+//
+//     cache_stress DIR PROCESSES OBJECTS KILOBYTES LIMIT_KILOBYTES SECONDS KILLS_A_SECOND
+//
+// The server is a function that makes an object's bytes, a piece at a time. Each process asks for
+// objects in an order of its own, fetches those that are its to fetch, reads along where another
+// one is at it, and compares every byte. At the end nobody is killed any more: everything must
+// still work, the sum of what is stored be right, and nothing be left over. Prints what was
+// counted.
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/core/digest.h"
+#include "lib/core/error.h"
+#include "lib/remote/cache.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kPartSize = 64 << 10;
+constexpr std::size_t kPiece = 16 << 10;
+
+struct Plan {
+  std::string directory;
+  int processes = 0, objects = 0;
+  std::uint64_t bytes = 0, limit = 0;
+  double seconds = 0, kills = 0;
+};
+
+// In memory that all processes share.
+struct Counters {
+  std::atomic<std::uint64_t> hits, fetched, followed, wrong, refused, over_limit;
+};
+
+prep::CacheKey key_of(const Plan& plan, int object) {
+  return {"http://server", "bucket", "object " + std::to_string(object), "etag",
+          plan.bytes - static_cast<std::uint64_t>(object % 7)};
+}
+
+std::uint8_t byte_at(int object, std::uint64_t offset) {
+  return static_cast<std::uint8_t>((offset * 2654435761u >> 7) ^
+                                   static_cast<unsigned>(object) * 31);
+}
+
+std::vector<std::uint8_t> bytes_of(int object, std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::uint8_t> bytes(size);
+  for (std::uint64_t i = 0; i < size; ++i) bytes[i] = byte_at(object, offset + i);
+  return bytes;
+}
+
+// Whether the file holds the object's bytes in [from, to).
+bool is_right(int fd, int object, std::uint64_t from, std::uint64_t to) {
+  std::vector<std::uint8_t> found(to - from);
+  return pread(fd, found.data(), found.size(), static_cast<off_t>(from)) ==
+             static_cast<ssize_t>(found.size()) &&
+         found == bytes_of(object, from, found.size());
+}
+
+void fetch(prep::Cache::Download& download, int object, Counters& counters) {
+  prep::PartialObject& partial = download.partial();
+  for (std::uint64_t part = 0; part < partial.parts(); ++part) {
+    for (std::uint64_t at = partial.received(part); at < partial.part_bytes(part);) {
+      const std::uint64_t size = std::min<std::uint64_t>(kPiece, partial.part_bytes(part) - at);
+      const auto bytes = bytes_of(object, partial.part_offset(part) + at, size);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      partial.write(part, at, bytes);
+      at += size;
+    }
+  }
+  if (!is_right(partial.fd(), object, 0, partial.size())) ++counters.wrong;
+  download.finish("digest", true);
+  ++counters.fetched;
+}
+
+void follow(const prep::PartialObject& partial, int object, Counters& counters) {
+  std::uint64_t read = 0;
+  for (int patience = 0; read < partial.size() && patience < 20;) {
+    const std::uint64_t available = partial.wait(read, 0.02);
+    if (available == read) {
+      ++patience;
+      continue;
+    }
+    if (!is_right(partial.fd(), object, read, available)) ++counters.wrong;
+    read = available;
+    patience = 0;
+  }
+  if (read == partial.size()) ++counters.followed;
+}
+
+void use(prep::Cache& cache, const Plan& plan, int object, Counters& counters) {
+  const prep::CacheKey key = key_of(plan, object);
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    auto outcome = cache.acquire(key);
+    if (outcome.hold) {
+      if (outcome.hold->size() != key.size || !is_right(outcome.hold->fd(), object, 0, key.size)) {
+        ++counters.wrong;
+      }
+      ++counters.hits;
+      return;
+    }
+    if (outcome.download) return fetch(*outcome.download, object, counters);
+    if (outcome.growing) {
+      follow(*outcome.growing, object, counters);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+}
+
+[[noreturn]] void work(const Plan& plan, unsigned seed, Clock::time_point end, Counters& counters) {
+  std::minstd_rand random(seed);
+  prep::Cache cache({plan.directory, plan.limit, 0, kPartSize});
+  while (Clock::now() < end) {
+    try {
+      use(cache, plan, static_cast<int>(random() % static_cast<unsigned>(plan.objects)), counters);
+    } catch (const prep::Error& error) {
+      if (error.code() != prep::Code::limit) {
+        std::fprintf(stderr, "%s\n", error.what());
+        _exit(1);
+      }
+      ++counters.refused;  // all in use
+    }
+  }
+  _exit(0);
+}
+
+// Starts processes, kills some and starts others in their places. Whether none ended by itself with
+// an error.
+bool run(const Plan& plan, double seconds, double kills, Counters& counters) {
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(seconds));
+  std::vector<pid_t> children(static_cast<std::size_t>(plan.processes));
+  unsigned seed = static_cast<unsigned>(getpid());
+  const auto start = [&](pid_t& child) {
+    ++seed;
+    child = fork();
+    if (child == 0) work(plan, seed, end, counters);
+  };
+  for (pid_t& child : children) start(child);
+  std::minstd_rand random(seed);
+  bool good = true;
+  while (kills > 0 && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(1 / kills));
+    pid_t& victim = children[random() % children.size()];
+    kill(victim, SIGKILL);
+    int status = 0;
+    waitpid(victim, &status, 0);
+    good &= WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
+    start(victim);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return good;
+}
+
+std::uint64_t files_in(const std::string& directory) {
+  std::uint64_t files = 0;
+  if (DIR* const raw = opendir(directory.c_str())) {
+    while (const dirent* entry = readdir(raw)) files += entry->d_name[0] != '.';
+    closedir(raw);
+  }
+  return files;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 8) {
+    std::fprintf(stderr, "usage: cache_stress DIR PROCESSES OBJECTS KB LIMIT_KB SECONDS KILLS\n");
+    return 2;
+  }
+  const Plan plan{argv[1],
+                  std::atoi(argv[2]),
+                  std::atoi(argv[3]),
+                  std::stoull(argv[4]) * 1000,
+                  std::stoull(argv[5]) * 1000,
+                  std::atof(argv[6]),
+                  std::atof(argv[7])};
+  void* const memory =
+      mmap(nullptr, sizeof(Counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  Counters& counters = *new (memory) Counters{};
+  bool good = run(plan, plan.seconds, plan.kills, counters);
+  // Nobody is killed any more.
+  good &= run(plan, std::max(1.0, plan.seconds / 4), 0, counters);
+  prep::Cache cache({plan.directory, plan.limit, 0, kPartSize});
+  for (int object = 0; object < plan.objects; ++object) use(cache, plan, object, counters);
+  cache.remove_partials();
+  const prep::CacheStatus status = cache.status();
+  std::uint64_t described = 0;
+  for (const prep::CacheEntry& entry : cache.entries()) described += entry.sha256 == "digest";
+  const std::uint64_t left = files_in(plan.directory + "/partial");
+  std::printf(
+      "hits %lu fetched %lu followed %lu refused %lu wrong %lu; stored %lu of %lu in %lu, "
+      "described %lu, left over %lu\n",
+      counters.hits.load(), counters.fetched.load(), counters.followed.load(),
+      counters.refused.load(), counters.wrong.load(), status.bytes, plan.limit, status.entries,
+      described, left);
+  good &= counters.wrong == 0 && left == 0 && status.bytes <= plan.limit &&
+          described == status.entries && status.entries > 0;
+  // Evicting all shows whether the sum was right.
+  cache.evict(~std::uint64_t{0});
+  good &= cache.status().bytes == 0;
+  return good ? 0 : 1;
+}
