@@ -133,7 +133,7 @@ void add_surroundings(BenchReport& report, const std::string& mode,
 std::string report_text(const BenchReport& report) {
   std::string text = report.title + ": " + report.subtitle + "\n";
   text += "on " + machine_sentence(report.json["machine"]) + "\n";
-  for (const Table& table : report.tables) text += "\n" + table_text(table);
+  for (const Table& table : report.tables) text.append(1, '\n').append(table_text(table));
   if (!report.sentences.empty()) text += "\n";
   for (const std::string& sentence : report.sentences) text += sentence + "\n";
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
@@ -155,7 +155,7 @@ BenchReport::Cell number_cell(double value, int digits) {
   const double factor = std::pow(10, digits);
   const auto scaled = static_cast<std::uint64_t>(std::llround(std::abs(value) * factor));
   const auto unit = static_cast<std::uint64_t>(factor);
-  std::string text = (value < 0 ? "-" : "") + human_count(scaled / unit);
+  std::string text = fmt::format("{}{}", value < 0 ? "-" : "", human_count(scaled / unit));
   if (digits > 0) text += fmt::format(".{:0{}}", scaled % unit, digits);
   BenchReport::Cell cell{std::move(text)};
   cell.is_number = true;

@@ -18,11 +18,13 @@ using signal::Overview;
 using signal::Spectrogram;
 using signal::SpectrogramSettings;
 
-constexpr int kWidth = 1000;                          // pixels, about, of the time axis
-constexpr int kHeight = 1440;                         // about, of all channels
-constexpr int kLeastPanel = 22, kMostPanel = 160;     // of a channel
-constexpr int kGap = 3;                               // between channels
-constexpr int kTop = 34, kBottom = 44, kRight = 120;  // margins
+constexpr int kWidth = 1000;                       // pixels, about, of the time axis
+constexpr int kHeight = 1440;                      // about, of all channels
+constexpr int kLeastPanel = 22, kMostPanel = 160;  // of a channel
+constexpr int kGap = 3;                            // between channels
+constexpr int kTop = 34, kBottom = 44;             // margins
+constexpr int kNumberWidth = 36, kLabelGap = 6;    // of a frequency; before the panel
+constexpr std::size_t kLongestName = 24, kLongestTitle = 100;
 constexpr int kBarWidth = 16, kBarGap = 18;
 constexpr double kFontScale = 0.42;
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
@@ -53,6 +55,10 @@ std::string plain(const std::string& text) {
     }
   }
   return out;
+}
+
+std::string shortened(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
 // A step of 1, 2 or 5 times a power of ten that makes at most `most` of a span.
@@ -161,26 +167,17 @@ class Painter {
         overview_(*spectrogram.overview),
         values_(visible_values(overview_, settings)),
         scale_(scale_of(values_)),
-        value_name_(value_name(spectrogram, settings)) {
-    const auto channels = static_cast<int>(overview_.channels);
-    const auto rows = static_cast<int>(overview_.rows);
-    const auto columns = static_cast<int>(overview_.columns);
-    across_ = std::max(1, kWidth / columns);
-    down_ = std::max(1, std::clamp(kHeight / channels, kLeastPanel, kMostPanel) / rows);
-    width_ = across_ * columns;
-    panel_ = down_ * rows;
-    for (std::size_t c = 0; c < overview_.channels; ++c) {
-      left_ = std::max(left_, text_size(plain(spectrogram.channels[c])).width + 62);
-    }
-    height_ = channels * (panel_ + kGap) - kGap;
+        value_name_(value_name(spectrogram, settings)),
+        has_bands_(!settings.bands.empty()) {
+    measure();
     const int least = 120;  // for the scale
-    canvas_.create(kTop + std::max(height_, least) + kBottom, left_ + width_ + kRight, CV_8UC3);
+    canvas_.create(kTop + std::max(height_, least) + kBottom, left_ + width_ + right_, CV_8UC3);
     canvas_.setTo(kPaper);
     make_colors();
   }
 
   Bytes paint(const std::string& title) {
-    text(plain(title) + left_out(), left_, 20);
+    text(shortened(plain(title), kLongestTitle) + left_out(), left_, 20);
     for (std::size_t c = 0; c < overview_.channels; ++c) paint_channel(c);
     paint_times();
     paint_scale();
@@ -191,6 +188,30 @@ class Painter {
   }
 
  private:
+  void measure() {
+    const auto channels = static_cast<int>(overview_.channels);
+    const auto rows = static_cast<int>(overview_.rows);
+    const auto columns = static_cast<int>(overview_.columns);
+    across_ = std::max(1, kWidth / columns);
+    down_ = std::max(1, std::clamp(kHeight / channels, kLeastPanel, kMostPanel) / rows);
+    width_ = across_ * columns;
+    panel_ = down_ * rows;
+    int names = 0, rows_wide = kNumberWidth;
+    for (std::size_t c = 0; c < overview_.channels; ++c) {
+      names = std::max(names, text_size(channel_name(c)).width);
+    }
+    for (std::size_t r = 0; shows_bands() && r < overview_.rows; ++r) {
+      rows_wide = std::max(rows_wide, text_size(band(r)).width);
+    }
+    left_ = 8 + names + 12 + rows_wide + kLabelGap;
+    right_ = std::max(right_, kBarGap + text_size(value_name_).width + 8);
+    height_ = channels * (panel_ + kGap) - kGap;
+  }
+
+  std::string channel_name(std::size_t channel) const {
+    return shortened(plain(spectrogram_.channels[channel]), kLongestName);
+  }
+
   std::string left_out() const {
     const std::size_t all = spectrogram_.channels.size();
     if (overview_.channels == all) return "";
@@ -225,19 +246,35 @@ class Painter {
         }
       }
     }
-    const std::string name = plain(spectrogram_.channels[channel]);
+    const std::string name = channel_name(channel);
     text(name, 8, top + panel_ / 2 + text_size(name).height / 2);
     paint_frequencies(top);
   }
 
-  // The ends of the axis; between them, in a panel that is high enough, what lies there.
+  // Whether rows are bands, and each is high enough for its name.
+  bool shows_bands() const {
+    return has_bands_ && spectrogram_.axis.rows() == overview_.rows &&
+           down_ >= text_size("0").height + 4;
+  }
+  std::string band(std::size_t row) const { return plain(spectrogram_.axis.bank->rows[row].name); }
+
+  void label(const std::string& words, int y) {
+    text(words, left_ - kLabelGap - text_size(words).width, y);
+  }
+
   void paint_frequencies(int top) {
+    if (!shows_bands()) return paint_axis(top);
+    for (std::size_t r = 0; r < overview_.rows; ++r) {
+      const int middle = top + panel_ - static_cast<int>(r) * down_ - down_ / 2;
+      label(band(r), middle + text_size("0").height / 2);
+    }
+  }
+
+  // The ends of the axis; between them, in a panel that is high enough, what lies there.
+  void paint_axis(int top) {
     const std::vector<double>& centres = spectrogram_.axis.centres;
     const int line = text_size("0").height;
-    const auto label = [&](double hz, int y) {
-      const std::string words = fmt::format("{:.4g}", hz);
-      text(words, left_ - 6 - text_size(words).width, y);
-    };
+    const auto label = [&](double hz, int y) { this->label(fmt::format("{:.4g}", hz), y); };
     label(centres.back(), top + line + (panel_ < 3 * line ? 0 : 1));
     if (panel_ >= 3 * line) label(centres.front(), top + panel_ - 1);
     if (panel_ >= 7 * line) label(centres[centres.size() / 2], top + panel_ / 2 + line / 2);
@@ -255,7 +292,7 @@ class Painter {
     }
     const std::string words = span < 120 ? "seconds" : "hours:minutes:seconds";
     text(words, left_ + (width_ - text_size(words).width) / 2, bottom + 36);
-    text("Hz", left_ - 6 - text_size("Hz").width, kTop - 8);
+    if (!shows_bands()) label("Hz", kTop - 8);
   }
 
   void paint_scale() {
@@ -279,8 +316,9 @@ class Painter {
   const std::vector<float> values_;
   const Scale scale_;
   const std::string value_name_;
-  int across_ = 1, down_ = 1;  // pixels a value
-  int width_ = 0, panel_ = 0, height_ = 0, left_ = 80;
+  const bool has_bands_;
+  int across_ = 1, down_ = 1;                                        // pixels a value
+  int width_ = 0, panel_ = 0, height_ = 0, left_ = 0, right_ = 100;  // of all channels; margins
   cv::Mat canvas_, colors_;
 };
 

@@ -16,6 +16,7 @@
 #include "lib/core/file_io.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/spec.h"
+#include "lib/remote/fetch_target.h"
 #include "lib/remote/fetcher.h"
 
 namespace prep {
@@ -150,7 +151,9 @@ std::unique_ptr<Cache::Hold> CachedObjects::fetch(const ObjectUrl& url, const Ob
   FetchJob job;
   job.url = url;
   job.object = object;
-  job.partial = &download.partial();
+  // The download outlives the job: this waits for its end.
+  job.target = std::make_shared<PartialTarget>(
+      std::shared_ptr<PartialObject>(std::shared_ptr<void>(), &download.partial()));
   job.want_sha256 = true;
   job.done = [ending](const std::optional<Error>& error, const Fetched& fetched, bool changed) {
     ending->set(error, fetched, changed);

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,12 +19,15 @@
 #include "lib/core/error.h"
 #include "lib/core/file_io.h"
 #include "lib/core/interrupt.h"
+#include "lib/remote/fetch_target.h"
 #include "lib/remote/local_name.h"
 #include "lib/remote/mirror_state.h"
 
 namespace prep {
 namespace {
 
+// These are fetched in one piece, and not taken up again.
+constexpr std::uint64_t kSmallObject = 1 << 20;
 // Objects whose records wait for one before them.
 constexpr std::size_t kMostPending = 100'000;
 
@@ -80,8 +85,11 @@ class Mirror {
   bool is_up_to_date(const ObjectInfo& object, const std::string& name, const std::string& path);
   void keep(const MirrorRecord& record);
   void fetch(ObjectInfo object, const std::string& name, const std::string& path);
-  void start(FetchJob job, std::shared_ptr<Item> item, const std::string& path);
-  void settle(Item& item, const std::string& path, const Outcome& outcome);
+  void fetch_small(FetchJob job, std::shared_ptr<Item> item, const std::string& path);
+  void fetch_large(FetchJob job, std::shared_ptr<Item> item, const std::string& path);
+  void submit(FetchJob job, std::shared_ptr<Item> item, std::shared_ptr<FetchTarget> target,
+              std::function<void(bool is_whole)> end);
+  void settle(Item& item, const std::optional<Error>& error);
   std::shared_ptr<Item> add_item(MirrorRecord record);
   void write_records();
   void report(const std::string& name, Outcome::Kind kind, std::uint64_t bytes, Code code,
@@ -255,15 +263,20 @@ void Mirror::fetch(ObjectInfo object, const std::string& name, const std::string
   FetchJob job;
   job.url = {source_.scheme, source_.bucket, object.key};
   auto item = add_item({name, object.etag, object.size, 0});
+  const bool is_small = object.size <= std::min(kSmallObject, part_size_);
   job.object = std::move(object);
-  start(std::move(job), std::move(item), path);
+  is_small ? fetch_small(std::move(job), std::move(item), path)
+           : fetch_large(std::move(job), std::move(item), path);
 }
 
 // Notes what became of an object. Its file has its final name, if all went well.
-void Mirror::settle(Item& item, const std::string& path, const Outcome& outcome) {
+void Mirror::settle(Item& item, const std::optional<Error>& error) {
   struct stat st {};
-  const bool is_known = outcome.kind == Outcome::Kind::written && stat(path.c_str(), &st) == 0;
-  report(item.record.key, outcome.kind, item.record.size, outcome.code, outcome.message);
+  std::string why;
+  const std::string path = join_path(directory_, *mirror_path(item.record.key, &why));
+  const bool is_known = !error && stat(path.c_str(), &st) == 0;
+  report(item.record.key, error ? Outcome::Kind::failed : Outcome::Kind::written, item.record.size,
+         error ? error->code() : Code{}, error ? error->what() : "");
   const std::lock_guard lock(mutex_);
   item.is_settled = true;
   item.is_known = is_known;
@@ -271,38 +284,42 @@ void Mirror::settle(Item& item, const std::string& path, const Outcome& outcome)
   write_records();
 }
 
-Outcome outcome_of(const std::optional<Error>& error) {
-  Outcome outcome;
-  outcome.kind = error ? Outcome::Kind::failed : Outcome::Kind::written;
-  if (error) {
-    outcome.code = error->code();
-    outcome.message = error->what();
-  }
-  return outcome;
+void Mirror::fetch_small(FetchJob job, std::shared_ptr<Item> item, const std::string& path) {
+  const auto target = std::make_shared<SmallFileTarget>(path, temporary_for(path), job.object.size);
+  const std::int64_t mtime_ns = job.object.mtime_ns;
+  submit(std::move(job), std::move(item), target,
+         [target, mtime_ns](bool) { target->publish(mtime_ns); });
 }
 
-void Mirror::start(FetchJob job, std::shared_ptr<Item> item, const std::string& path) {
+void Mirror::fetch_large(FetchJob job, std::shared_ptr<Item> item, const std::string& path) {
   const ObjectInfo& object = job.object;
   const std::string identity = source_.text() + '\n' + object.key + '\n' + object.etag;
-  auto partial = std::make_shared<PartialObject>(
+  const auto partial = std::make_shared<PartialObject>(
       PartialObject::create(temporary_for(path), identity, object.size, part_size_));
-  job.partial = partial.get();
   const std::int64_t mtime_ns = object.mtime_ns;
-  job.done = [this, item = std::move(item), path, partial, mtime_ns](
-                 const std::optional<Error>& error, const Fetched&, bool changed) {
+  submit(std::move(job), std::move(item), std::make_shared<PartialTarget>(partial),
+         [partial, path, mtime_ns](bool is_whole) {
+           if (!is_whole) return partial->remove();
+           const timespec times[2] = {{0, UTIME_OMIT},
+                                      {mtime_ns / 1'000'000'000, mtime_ns % 1'000'000'000}};
+           if (mtime_ns != 0) (void)futimens(partial->fd(), times);
+           partial->publish(path, /*sync=*/false);
+         });
+}
+
+// `end` gives the file its name, or takes away what is of no use to a later run.
+void Mirror::submit(FetchJob job, std::shared_ptr<Item> item, std::shared_ptr<FetchTarget> target,
+                    std::function<void(bool is_whole)> end) {
+  job.target = std::move(target);
+  job.done = [this, item = std::move(item), end = std::move(end)](const std::optional<Error>& error,
+                                                                  const Fetched&, bool changed) {
     std::optional<Error> failure = error;
     try {
-      if (changed) partial->remove();
-      if (!failure) {
-        const timespec times[2] = {{0, UTIME_OMIT},
-                                   {mtime_ns / 1'000'000'000, mtime_ns % 1'000'000'000}};
-        if (mtime_ns != 0) (void)futimens(partial->fd(), times);
-        partial->publish(path, /*sync=*/false);
-      }
+      if (!error || changed) end(!error);
     } catch (const Error& writing) {
       failure = writing;
     }
-    settle(*item, path, outcome_of(failure));
+    settle(*item, failure);
   };
   fetcher_->submit(std::move(job));
 }

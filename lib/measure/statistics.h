@@ -27,8 +27,9 @@ struct Interval {
 // percentile bootstrap over samples (T. Hesterberg, "What Teachers Should Know About the
 // Bootstrap", 2015, section 4.3: wider for few samples, as Student's t is) and the finite
 // population correction. The same seed gives the same interval. From a single sample of several,
-// and where a resample has only denominators of 0, the interval is open: [0, infinity) for a ratio >= 0,
-// else (-infinity, infinity). Both spans have the same size, not 0; the denominators' sum is not 0.
+// and where a resample has only denominators of 0, the interval is open: [0, infinity) for a ratio
+// >= 0, else (-infinity, infinity). Both spans have the same size, not 0; the denominators' sum is
+// not 0.
 Interval ratio_of_sums(std::span<const double> numerators, std::span<const double> denominators,
                        std::uint64_t population, std::uint64_t seed);
 

@@ -1,40 +1,33 @@
 #include "lib/remote/cache.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "lib/core/digest.h"
 #include "lib/core/error.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/report.h"
+#include "lib/remote/cache_description.h"
+#include "lib/remote/cache_directory.h"
 #include "lib/remote/cache_lock.h"
 #include "lib/remote/cache_policy.h"
-#include "lib/remote/cache_space.h"
+#include "lib/remote/cache_room.h"
 
 namespace prep {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr char kFormat[] = "preptools cache 1\n";
-constexpr std::size_t kHashDigits = 32;
-constexpr std::size_t kLargestDescription = 64 << 10;
-// Looking at all entries for one small object after the other would take longer than fetching them:
-// each time at least this share of the limit is freed.
-constexpr std::uint64_t kEvictedShare = 256;
+constexpr std::chrono::milliseconds kPause(20);
 
 std::int64_t now_ns() {
   timespec now{};
@@ -42,62 +35,9 @@ std::int64_t now_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-std::string short_hash(std::initializer_list<std::string_view> fields) {
-  Digest digest(Digest::Kind::sha256);
-  for (const std::string_view field : fields) {
-    digest.update(as_bytes(field));
-    digest.update(as_bytes(std::string_view("\0", 1)));
-  }
-  return digest.hex().substr(0, kHashDigits);
-}
-
-std::uint64_t lock_place(std::string_view hash) {
-  return std::stoull(std::string(hash.substr(0, 16)), nullptr, 16);
-}
-
-// An object's last use is its modification time: whoever reads the file by itself does not change
-// it.
-std::int64_t used_ns(const struct stat& st) { return mtime_ns(st); }
-
 void set_used(int fd, std::int64_t when_ns) {
   const timespec times[2] = {{0, UTIME_OMIT}, {when_ns / 1'000'000'000, when_ns % 1'000'000'000}};
-  (void)futimens(fd, times);
-}
-
-Json text_json(const std::string& bytes) {
-  return is_utf8(bytes) ? Json(bytes)
-                        : Json{{"bytes", std::vector<int>(bytes.begin(), bytes.end())}};
-}
-
-std::string json_bytes(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  std::string bytes;
-  for (const int byte : json.at("bytes")) bytes.push_back(static_cast<char>(byte));
-  return bytes;
-}
-
-// Names in a directory that have the form of a hash, with what follows it.
-void for_each_name(const std::string& directory,
-                   const std::function<void(const std::string& hash, std::string_view rest)>& f) {
-  DIR* const raw = opendir(directory.c_str());
-  if (!raw) return;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
-  while (const dirent* entry = readdir(raw)) {
-    const std::string_view name = entry->d_name;
-    const std::string_view hash = name.substr(0, kHashDigits);
-    if (hash.size() < kHashDigits ||
-        hash.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-      continue;
-    }
-    f(std::string(hash), name.substr(kHashDigits));
-  }
-}
-
-void write_file(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  AtomicFile file(path, temporary);
-  file.write(as_bytes(text));
-  file.commit();
+  (void)futimens(fd, times);  // advice, which some file systems do not take
 }
 
 }  // namespace
@@ -119,91 +59,30 @@ std::string default_cache_directory() {
 }
 
 std::string CacheKey::hash() const {
-  return short_hash({endpoint, bucket, key, etag, std::to_string(size)});
+  return name_hash() + digest_of_fields({etag}, CacheHash::kVersionDigits) +
+         fmt::format("{:016x}", size);
 }
 
-std::string CacheKey::name_hash() const { return short_hash({endpoint, bucket, key}); }
+std::string CacheKey::name_hash() const {
+  return digest_of_fields({endpoint, bucket, key}, CacheHash::kNameDigits);
+}
 
-// --- the directory ------------------------------------------------------------------------------
+// --- hits ---------------------------------------------------------------------------------------
 
-// What all operations know of the cache.
 struct Cache::State {
-  explicit State(CacheOptions o) : options(std::move(o)) {
-    make_directories(parent_directory(options.directory));
-    if (mkdir(options.directory.c_str(), 0700) != 0 && errno != EEXIST) {
-      fail_errno(errno, "make the cache", options.directory);
-    }
-    check_format();
-    visits.emplace(in("visits"));
-  }
+  explicit State(CacheOptions o)
+      : options(std::move(o)), directory(options.directory), history(directory.in("history")) {}
 
-  std::string in(std::string_view name) const { return join_path(options.directory, name); }
-  std::string object(const std::string& hash) const {
-    return in(fmt::format("objects/{}/{}", hash.substr(0, 2), hash));
-  }
-  std::string link(const std::string& name_hash) const {
-    return in(fmt::format("current/{}/{}", name_hash.substr(0, 2), name_hash));
-  }
-  std::string partial(const std::string& hash) const { return in("partial/" + hash); }
-  std::string use_lock() const { return in("use.lock"); }
-  std::string fetch_lock() const { return in("fetch.lock"); }
-
-  void check_format() const {
-    const std::string path = in("format");
-    char text[sizeof kFormat] = {};
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file) {
-      if (read(file.get(), text, sizeof text) == sizeof kFormat - 1 &&
-          std::string_view(text) == kFormat) {
-        return;
-      }
-      fail(Code::usage, "{}: is a cache of another version; clear it, or name another one",
-           printable(options.directory));
-    }
-    // Nobody's files are to be taken for ours.
-    DIR* const raw = opendir(options.directory.c_str());
-    if (!raw) fail_errno(errno, "open", options.directory);
-    const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
-    while (const dirent* entry = readdir(raw)) {
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == ".." || name.starts_with("format")) continue;
-      fail(Code::usage, "{}: holds other files ({}); a cache must have a directory of its own",
-           printable(options.directory), printable(name));
-    }
-    for (const char* name : {"objects", "current", "partial"}) make_directories(in(name));
-    write_file(path, kFormat);
-  }
-
-  std::unique_ptr<Hold> open(const std::string& path) const;
-
-  void for_each_object(
-      const std::function<void(const std::string& hash, std::string_view rest)>& f) const {
-    for (int i = 0; i < 256; ++i) for_each_name(in(fmt::format("objects/{:02x}", i)), f);
-  }
-  std::uint64_t count_bytes() const {
-    std::uint64_t total = 0;
-    for_each_object([&](const std::string& hash, std::string_view rest) {
-      struct stat st {};
-      if (rest.empty() && stat(object(hash).c_str(), &st) == 0) {
-        total += static_cast<std::uint64_t>(st.st_size);
-      }
-    });
-    return total;
-  }
-  CacheSpace lock_space() const {
-    return CacheSpace(options.directory, [this] { return count_bytes(); });
-  }
-
-  std::uint64_t partial_bytes() const;
-  void make_room(std::uint64_t bytes, const std::string& hash);
-  std::uint64_t missing(const CacheSpace& space, std::uint64_t bytes) const;
-  std::uint64_t remove_partials(const std::string& but);
-  std::uint64_t evict(CacheSpace& space, std::uint64_t bytes);
-  bool is_nearly_full(const CacheSpace& space) const;
-  bool remove(CacheSpace& space, const std::string& hash, std::uint64_t size);
+  std::unique_ptr<Hold> open(const std::string& hash);
+  std::unique_ptr<Hold> open_and_link(const std::string& hash);
+  CacheRoom room() { return CacheRoom(directory, options, history); }
+  void reserve(const CacheKey& key, const std::string& hash);
+  bool is_arrival_a_visitor(const std::string& hash, std::int64_t oldest_resident);
+  std::string partial_path(const std::string& hash) const;
 
   CacheOptions options;
-  std::optional<VisitRecord> visits;
+  CacheDirectory directory;
+  UseHistory history;
 };
 
 struct Cache::Hold::Parts {
@@ -213,23 +92,39 @@ struct Cache::Hold::Parts {
   std::optional<CacheLock> lock;
 };
 
-std::unique_ptr<Cache::Hold> Cache::State::open(const std::string& path) const {
+// Nothing where there is none, or only a part of it (a disk that lost the rest).
+std::unique_ptr<Cache::Hold> Cache::State::open(const std::string& hash) {
   auto parts = std::make_unique<Hold::Parts>();
-  parts->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  parts->path = directory.object(hash);
+  parts->file = Fd(::open(parts->path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!parts->file) return nullptr;
+  parts->lock =
+      CacheLock::try_lock(directory.use_lock(), CacheHash::bits(hash), CacheLock::Kind::shared);
+  if (!parts->lock) return nullptr;  // it is just being removed
   struct stat st {};
-  if (fstat(parts->file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
+  if (fstat(parts->file.get(), &st) != 0 || st.st_nlink == 0 || !S_ISREG(st.st_mode) ||
+      static_cast<std::uint64_t>(st.st_size) != CacheHash::size(hash)) {
+    return nullptr;
+  }
   parts->size = static_cast<std::uint64_t>(st.st_size);
-  // By its real name: the link may lead elsewhere soon.
-  char target[PATH_MAX];
-  const ssize_t length = readlink(path.c_str(), target, sizeof target);
-  const std::string_view name =
-      length > 0 ? base_name({target, static_cast<std::size_t>(length)}) : base_name(path);
-  parts->path = object(std::string(name));
-  // Should it be evicted before this: the open file is whole all the same.
-  parts->lock = CacheLock::try_lock(use_lock(), lock_place(name), CacheLock::Kind::shared);
-  set_used(parts->file.get(), now_ns());
+  // Visitors go in the order in which they came.
+  if (!is_visitor_mode(st.st_mode)) {
+    const std::int64_t now = now_ns();
+    history.note_return(now - mtime_ns(st));
+    set_used(parts->file.get(), now);
+  }
   return std::unique_ptr<Hold>(new Hold(std::move(parts)));
+}
+
+// Of a version that the server has now: the one to be found from now on, also if it was there
+// before a newer one.
+std::unique_ptr<Cache::Hold> Cache::State::open_and_link(const std::string& hash) {
+  auto hold = open(hash);
+  if (hold && directory.current(CacheHash::name(hash)) != hash) {
+    const CacheRoom alone = room();
+    directory.set_current(hash);
+  }
+  return hold;
 }
 
 Cache::Hold::Hold(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -243,131 +138,13 @@ Cache::~Cache() = default;
 
 std::unique_ptr<Cache::Hold> Cache::find(const std::string& endpoint, const std::string& bucket,
                                          const std::string& key) const {
-  return state_->open(state_->link(CacheKey{endpoint, bucket, key, {}, 0}.name_hash()));
+  const std::string hash =
+      state_->directory.current(CacheKey{endpoint, bucket, key, {}, 0}.name_hash());
+  return hash.empty() ? nullptr : state_->open(hash);
 }
 
 std::unique_ptr<Cache::Hold> Cache::find(const CacheKey& key) const {
-  return state_->open(state_->object(key.hash()));
-}
-
-// --- room ---------------------------------------------------------------------------------------
-
-// What downloads have taken or will take, also those that were broken off.
-std::uint64_t Cache::State::partial_bytes() const {
-  std::uint64_t total = 0;
-  for_each_name(in("partial"), [&](const std::string& hash, std::string_view rest) {
-    struct stat st {};
-    if (rest.empty() && stat(partial(hash).c_str(), &st) == 0) {
-      total += static_cast<std::uint64_t>(st.st_size);
-    }
-  });
-  return total;
-}
-
-// How much is too much if so many bytes come.
-std::uint64_t Cache::State::missing(const CacheSpace& space, std::uint64_t bytes) const {
-  std::uint64_t too_much = 0;
-  if (options.max_bytes) {
-    const std::uint64_t wanted = space.bytes() + partial_bytes() + bytes;
-    if (wanted > *options.max_bytes) too_much = wanted - *options.max_bytes;
-  }
-  struct statvfs fs {};
-  if (statvfs(options.directory.c_str(), &fs) == 0) {
-    const double free = static_cast<double>(fs.f_bavail) * static_cast<double>(fs.f_frsize);
-    const double kept =
-        static_cast<double>(fs.f_blocks) * static_cast<double>(fs.f_frsize) * options.min_free;
-    const double lacking = kept + static_cast<double>(bytes) - free;
-    if (lacking > 0) too_much = std::max(too_much, static_cast<std::uint64_t>(lacking));
-  }
-  return too_much;
-}
-
-std::uint64_t Cache::State::remove_partials(const std::string& but) {
-  std::uint64_t freed = 0;
-  std::vector<std::string> hashes;
-  for_each_name(in("partial"), [&](const std::string& hash, std::string_view) {
-    if (hash != but && (hashes.empty() || hashes.back() != hash)) hashes.push_back(hash);
-  });
-  for (const std::string& hash : hashes) {
-    const auto lock =
-        CacheLock::try_lock(fetch_lock(), lock_place(hash), CacheLock::Kind::exclusive);
-    if (!lock) continue;
-    struct stat st {};
-    if (stat(partial(hash).c_str(), &st) == 0) freed += static_cast<std::uint64_t>(st.st_size);
-    for (const char* ending : {"", ".state", ".state.new", ".done"}) {
-      unlink((partial(hash) + ending).c_str());
-    }
-  }
-  return freed;
-}
-
-bool Cache::State::remove(CacheSpace& space, const std::string& hash, std::uint64_t size) {
-  const auto lock = CacheLock::try_lock(use_lock(), lock_place(hash), CacheLock::Kind::exclusive);
-  if (!lock) return false;
-  const std::string path = object(hash);
-  unlink((path + ".json").c_str());
-  if (unlink(path.c_str()) == 0) space.subtract(size);
-  unlink((path + ".pin").c_str());
-  return true;
-}
-
-// The least recently used go first; visitors count as never used.
-std::uint64_t Cache::State::evict(CacheSpace& space, std::uint64_t bytes) {
-  struct Candidate {
-    std::int64_t used_ns;
-    std::uint64_t size;
-    std::string hash;
-  };
-  std::vector<Candidate> candidates;
-  std::vector<std::string> pinned;
-  for_each_object([&](const std::string& hash, std::string_view rest) {
-    struct stat st {};
-    if (rest == ".pin") pinned.push_back(hash);
-    if (!rest.empty() || stat(object(hash).c_str(), &st) != 0) return;
-    candidates.push_back({used_ns(st), static_cast<std::uint64_t>(st.st_size), hash});
-  });
-  std::sort(pinned.begin(), pinned.end());
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.used_ns, a.hash) < std::tie(b.used_ns, b.hash);
-  });
-  std::uint64_t freed = 0;
-  space.set_oldest_used(0);
-  for (const Candidate& candidate : candidates) {
-    if (std::binary_search(pinned.begin(), pinned.end(), candidate.hash)) continue;
-    if (freed < bytes) {
-      if (remove(space, candidate.hash, candidate.size)) freed += candidate.size;
-    } else if (candidate.used_ns > 0) {
-      space.set_oldest_used(candidate.used_ns);
-      break;
-    }
-  }
-  return freed;
-}
-
-// So that objects make others go, sooner or later.
-bool Cache::State::is_nearly_full(const CacheSpace& space) const {
-  return missing(space, 2 * options.max_bytes.value_or(0) / kEvictedShare) > 0;
-}
-
-void Cache::State::make_room(std::uint64_t bytes, const std::string& hash) {
-  if (options.max_bytes && bytes > *options.max_bytes) {
-    fail(Code::limit, "the object has {}, and the cache may have {}: raise --max-size",
-         human_bytes(bytes), human_bytes(*options.max_bytes));
-  }
-  CacheSpace space = lock_space();
-  std::uint64_t too_much = missing(space, bytes);
-  if (too_much == 0) return;
-  remove_partials(hash);
-  too_much = missing(space, bytes);
-  if (too_much == 0) return;
-  const std::uint64_t share = options.max_bytes.value_or(0) / kEvictedShare;
-  evict(space, std::max(too_much, std::min(share, 64 * bytes)));
-  too_much = missing(space, bytes);
-  if (too_much == 0) return;
-  fail(Code::limit,
-       "{}: there is no room for {}: {} more would have to go, but what is left is pinned, in use "
-       "or being downloaded",
-       printable(options.directory), human_bytes(bytes), human_bytes(too_much));
+  return state_->open(key.hash());
 }
 
 // --- downloads ----------------------------------------------------------------------------------
@@ -378,7 +155,7 @@ struct Cache::Download::Parts {
   std::string hash;
   std::optional<CacheLock> lock;
   std::optional<PartialObject> partial;
-  std::int64_t last_visit = 0;
+  bool is_visitor = false;
 };
 
 Cache::Download::Download(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -386,103 +163,132 @@ Cache::Download::~Download() = default;
 PartialObject& Cache::Download::partial() { return *parts_->partial; }
 void Cache::Download::discard() { parts_->partial->remove(); }
 
+// Where locks do nothing, another process may be at the same object, and what it writes is not
+// checked yet when we are done: then everybody has a file of his own.
+std::string Cache::State::partial_path(const std::string& hash) const {
+  static std::atomic<unsigned> count{0};
+  const std::string shared = directory.partial(hash);
+  if (CacheLock::works(directory.fetch_lock())) return shared;
+  return fmt::format("{}.{}.{}", shared, getpid(), ++count);
+}
+
+bool Cache::State::is_arrival_a_visitor(const std::string& hash, std::int64_t oldest_resident) {
+  const std::uint64_t object = CacheHash::name_bits(hash);
+  const std::int64_t now = now_ns(), last = history.last_use(object);
+  if (last != 0) history.note_return(now - last);
+  history.note_use(object, now);
+  return is_visitor({now, last, oldest_resident, history.typical_return()});
+}
+
+// What is in use now will not be so for long, nor will what is being downloaded be unfinished.
+void Cache::State::reserve(const CacheKey& key, const std::string& hash) {
+  if (options.max_bytes && key.size > *options.max_bytes) {
+    fail(Code::limit, "{}: has {}, and the cache may have {}: raise --max-size", printable(key.key),
+         human_bytes(key.size), human_bytes(*options.max_bytes));
+  }
+  const std::int64_t end = now_ns() + static_cast<std::int64_t>(options.patience_s * 1e9);
+  for (;;) {
+    const std::uint64_t lacking = room().reserve(hash);
+    if (lacking == 0) return;
+    if (now_ns() >= end) {
+      fail(Code::limit,
+           "{}: there is no room for {} of {}: {} more would have to go, but what is left is "
+           "pinned, in use or not the cache's; unpin something, raise --max-size or lower "
+           "--min-free",
+           printable(directory.path()), human_bytes(key.size), printable(key.key),
+           human_bytes(lacking));
+    }
+    check_interrupt();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 Cache::Outcome Cache::acquire(const CacheKey& key) {
   const std::string hash = key.hash();
   Outcome outcome;
-  outcome.hold = find(key);
+  outcome.hold = state_->open_and_link(hash);
   if (outcome.hold) return outcome;
-  auto lock =
-      CacheLock::try_lock(state_->fetch_lock(), lock_place(hash), CacheLock::Kind::exclusive);
+  auto lock = CacheLock::try_lock(state_->directory.fetch_lock(), CacheHash::bits(hash),
+                                  CacheLock::Kind::exclusive);
   if (!lock) {
-    outcome.growing = PartialObject::open(state_->partial(hash), hash);
+    outcome.growing = PartialObject::open(state_->directory.partial(hash), hash);
     return outcome;
   }
-  outcome.hold = find(key);  // it was finished meanwhile
+  outcome.hold = state_->open_and_link(hash);  // it was finished meanwhile
   if (outcome.hold) return outcome;
   auto parts = std::make_unique<Download::Parts>();
   parts->cache = state_.get();
   parts->key = key;
   parts->hash = hash;
   parts->lock = std::move(lock);
-  const std::uint64_t visit = lock_place(key.name_hash());
-  parts->last_visit = state_->visits->last(visit);
-  state_->visits->note(visit, now_ns());
-  struct stat st {};
-  const bool has_room =
-      stat(state_->partial(hash).c_str(), &st) == 0 && st.st_size == static_cast<off_t>(key.size);
-  if (!has_room) state_->make_room(key.size, hash);
-  parts->partial =
-      PartialObject::create(state_->partial(hash), hash, key.size, state_->options.part_size);
+  state_->reserve(key, hash);
+  const auto give_back = [&] { unlink(state_->directory.reservation(hash).c_str()); };
+  try {
+    parts->partial = PartialObject::create(state_->partial_path(hash), hash, key.size,
+                                           state_->options.part_size);
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  give_back();  // the file itself stands for it now
+  parts->is_visitor = state_->is_arrival_a_visitor(hash, state_->room().oldest_resident());
   outcome.download.reset(new Download(std::move(parts)));
   return outcome;
 }
 
+std::unique_ptr<Cache::Hold> Cache::Download::hold_of(const PartialObject& partial) {
+  auto parts = std::make_unique<Hold::Parts>();
+  parts->path = parts_->cache->directory.object(parts_->hash);
+  parts->file = Fd(fcntl(partial.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!parts->file) fail_errno(errno, "duplicate a descriptor of", partial.path());
+  parts->size = partial.size();
+  return std::unique_ptr<Hold>(new Hold(std::move(parts)));
+}
+
 std::unique_ptr<Cache::Hold> Cache::Download::finish(const std::string& sha256, bool verified) {
   State& cache = *parts_->cache;
-  const std::string path = cache.object(parts_->hash);
-  const std::string link = cache.link(parts_->key.name_hash());
+  const std::string& hash = parts_->hash;
+  const std::string name = CacheHash::name(hash), path = cache.directory.object(hash);
+  PartialObject& partial = *parts_->partial;
   make_directories(parent_directory(path));
-  make_directories(parent_directory(link));
-  const Json description{{"endpoint", text_json(parts_->key.endpoint)},
-                         {"bucket", text_json(parts_->key.bucket)},
-                         {"key", text_json(parts_->key.key)},
-                         {"etag", text_json(parts_->key.etag)},
-                         {"size", parts_->key.size},
-                         {"sha256", sha256},
-                         {"verified", verified}};
-  write_file(path + ".json", description.dump() + "\n");
-  // Not while others wait for the lock.
-  if (fdatasync(parts_->partial->fd()) != 0) fail_errno(errno, "sync", parts_->partial->path());
-  std::unique_ptr<Hold> hold;
-  {
-    CacheSpace space = cache.lock_space();
-    const std::int64_t oldest_used = cache.is_nearly_full(space) ? space.oldest_used() : 0;
-    parts_->partial->publish(path, /*sync=*/false);
-    space.add(parts_->key.size);
-    hold = cache.open(path);
-    if (hold && is_visitor(now_ns(), parts_->last_visit, oldest_used)) set_used(hold->fd(), 0);
-  }
-  const std::string fresh = fmt::format("{}.{}.tmp", link, getpid());
-  unlink(fresh.c_str());
-  const std::string target =
-      fmt::format("../../objects/{}/{}", parts_->hash.substr(0, 2), parts_->hash);
-  if (symlink(target.c_str(), fresh.c_str()) != 0 || rename(fresh.c_str(), link.c_str()) != 0) {
-    fail_errno(errno, "make the link", link);
-  }
-  if (!hold) fail(Code::io, "{}: vanished", printable(path));
+  // So that after a crash of the machine no file is there without its bytes. Not while others wait
+  // for the lock.
+  if (fdatasync(partial.fd()) != 0) fail_errno(errno, "sync", partial.path());
+  (void)fchmod(partial.fd(), parts_->is_visitor ? kVisitorMode : kResidentMode);
+  CacheRoom room = cache.room();
+  const std::string older = cache.directory.current(name);
+  write_small_file(cache.directory.description(hash),
+                   description_text(parts_->key, sha256, verified));
+  struct stat damaged {};
+  const bool is_replaced = stat(path.c_str(), &damaged) == 0;
+  partial.publish(path, /*sync=*/false);
+  room.add(parts_->key.size, is_replaced ? static_cast<std::uint64_t>(damaged.st_size) : 0);
+  auto hold = cache.open(hash);
+  if (!hold) return hold_of(partial);  // somebody removed it at once, in spite of the lock
+  cache.directory.set_current(hash);
+  if (!older.empty() && older != hash) room.remove(older);  // nobody asks for that one any more
+  set_used(hold->fd(), now_ns());
   return hold;
 }
 
 // --- what is there ------------------------------------------------------------------------------
 
 std::vector<CacheEntry> Cache::entries() const {
+  const CacheDirectory& directory = state_->directory;
   std::vector<CacheEntry> entries;
-  state_->for_each_object([&](const std::string& hash, std::string_view rest) {
+  directory.for_each_object([&](const std::string& hash, std::string_view rest) {
     struct stat st {};
-    const std::string path = state_->object(hash);
-    if (!rest.empty() || stat(path.c_str(), &st) != 0) return;
     CacheEntry entry;
     entry.hash = hash;
-    entry.path = path;
-    entry.used_ns = used_ns(st);
-    entry.key.size = static_cast<std::uint64_t>(st.st_size);
-    entry.pinned = access((path + ".pin").c_str(), F_OK) == 0;
-    try {
-      std::string text(kLargestDescription, '\0');
-      const Fd file = open_file(path + ".json", O_RDONLY);
-      text.resize(read_fully(file.get(), reinterpret_cast<std::uint8_t*>(text.data()), text.size(),
-                             path + ".json"));
-      const Json json = Json::parse(text);
-      entry.key.endpoint = json_bytes(json.at("endpoint"));
-      entry.key.bucket = json_bytes(json.at("bucket"));
-      entry.key.key = json_bytes(json.at("key"));
-      entry.key.etag = json_bytes(json.at("etag"));
-      entry.sha256 = json.at("sha256");
-      entry.verified = json.at("verified");
-    } catch (const Json::exception&) {
-    } catch (const Error& error) {
-      if (error.code() == Code::interrupted) throw;
-    }
+    entry.path = directory.object(hash);
+    if (!rest.empty() || stat(entry.path.c_str(), &st) != 0) return;
+    entry.used_ns = mtime_ns(st);
+    entry.is_visitor = is_visitor_mode(st.st_mode);
+    const std::string name = CacheHash::name(hash);
+    entry.pinned =
+        access(directory.pin(name).c_str(), F_OK) == 0 && directory.current(name) == hash;
+    read_description(directory.description(hash), entry);
+    entry.key.size = CacheHash::size(hash);
     entries.push_back(std::move(entry));
   });
   std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
@@ -493,9 +299,17 @@ std::vector<CacheEntry> Cache::entries() const {
 }
 
 void Cache::pin(const std::string& path, bool pinned) {
-  const std::string mark = path + ".pin";
+  const CacheDirectory& directory = state_->directory;
+  const auto hash = CacheHash::in(base_name(path));
+  const std::string name = hash ? CacheHash::name(*hash) : "";
+  const CacheRoom alone = state_->room();
+  if (!hash || access(directory.object(*hash).c_str(), F_OK) != 0 ||
+      directory.current(name) != *hash) {
+    fail(Code::not_found, "{}: is not in the cache any more", printable(path));
+  }
+  const std::string mark = directory.pin(name);
   if (pinned) {
-    write_file(mark, "");
+    write_small_file(mark, "");
   } else if (unlink(mark.c_str()) != 0 && errno != ENOENT) {
     fail_errno(errno, "remove", mark);
   }
@@ -508,28 +322,19 @@ CacheStatus Cache::status() const {
     status.bytes += entry.key.size;
     if (entry.pinned) status.pinned_bytes += entry.key.size;
   }
-  status.partial_bytes = state_->partial_bytes();
+  status.partial_bytes = count_partials(state_->directory, "").reserved;
   status.limit = state_->options.max_bytes;
   struct statvfs fs {};
-  if (statvfs(state_->options.directory.c_str(), &fs) == 0) {
+  if (statvfs(state_->directory.path().c_str(), &fs) == 0) {
     status.free = std::uint64_t{fs.f_bavail} * fs.f_frsize;
   }
   return status;
 }
 
-std::uint64_t Cache::evict(std::uint64_t bytes) {
-  CacheSpace space = state_->lock_space();
-  return state_->evict(space, bytes);
-}
+std::uint64_t Cache::evict(std::uint64_t bytes) { return state_->room().evict(bytes); }
 
-bool Cache::remove(const CacheEntry& entry) {
-  CacheSpace space = state_->lock_space();
-  return state_->remove(space, entry.hash, entry.key.size);
-}
+bool Cache::remove(const CacheEntry& entry) { return state_->room().remove(entry.hash); }
 
-std::uint64_t Cache::remove_partials() {
-  const CacheSpace space = state_->lock_space();
-  return state_->remove_partials("");
-}
+std::uint64_t Cache::remove_partials() { return state_->room().remove_partials(""); }
 
 }  // namespace prep

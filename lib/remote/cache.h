@@ -1,16 +1,22 @@
 // Objects on a local disk, shared by any number of processes: one download each, a byte limit,
 // eviction that an epoch larger than the cache does not defeat (cache_policy.h).
 //
-//     DIR/format                   "preptools cache 1\n"
-//     DIR/objects/ab/HASH          an object's bytes; HASH is that of its CacheKey
+//     DIR/format                   "preptools cache 2\n"
+//     DIR/objects/ab/HASH          an object's bytes; HASH: cache_directory.h. Its modification
+//     time
+//                                  is when it was last asked for
 //     DIR/objects/ab/HASH.json     what it is, and the digest of its bytes
-//     DIR/objects/ab/HASH.pin      it stays
-//     DIR/current/ab/HASH          a link to the newest version; HASH is that of the object's name
+//     DIR/current/ab/NAME          a link to the newest version; NAME: the first half of HASH
+//     DIR/current/ab/NAME.pin      it stays, whatever its version
 //     DIR/partial/HASH[.state]     being downloaded (partial_object.h)
-//     DIR/use.lock, fetch.lock, space.lock, space, visits
+//     DIR/partial/HASH.room        its room is reserved, nothing has come yet
+//     DIR/use.lock, fetch.lock, space.lock     locked by places (cache_lock.h), never removed
+//     DIR/space                    the sum of all objects (cache_space.h)
+//     DIR/history                  when objects were used (cache_policy.h)
 //
 // There is no index that could be lost or be wrong: what is stored is what is there. A hit is a
-// link that is followed, and a time that is set.
+// link that is read, a file that is opened and locked, and a time that is set. `space` is counted
+// anew if it is lost or a process was killed while it changed something; `history` may be lost.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +36,8 @@ struct CacheOptions {
   std::optional<std::uint64_t> max_bytes;
   double min_free = 0.05;  // the share of the file system that is left free
   std::uint64_t part_size = 8 << 20;
+  // How long to wait for others to finish with what would have to go.
+  double patience_s = 60;
 };
 
 // $PREP_CACHE, else $XDG_CACHE_HOME/preptools, else ~/.cache/preptools. throws Error usage.
@@ -40,16 +48,17 @@ struct CacheKey {
   std::string endpoint, bucket, key, etag;
   std::uint64_t size = 0;
 
-  std::string hash() const;       // hex; of all
-  std::string name_hash() const;  // of the object, whatever its version
+  std::string hash() const;       // CacheHash
+  std::string name_hash() const;  // its beginning: of the object, whatever its version
 };
 
 struct CacheEntry {
   CacheKey key;
   std::string hash, path;
-  std::int64_t used_ns = 0;  // 0: a visitor, the first to go
-  std::string sha256;
-  bool verified = false;  // against what the server said
+  std::int64_t used_ns = 0;
+  bool is_visitor = false;  // cache_policy.h: among the first to go
+  std::string sha256;       // "" if the description is lost, which a crash of the machine can do
+  bool verified = false;    // against what the server said
   bool pinned = false;
 };
 
@@ -73,7 +82,7 @@ class Cache {
   };
 
   // Makes the directory, for the user alone, if need be. throws Error io; usage for a directory
-  // that holds other things.
+  // that holds other things, or is not the user's own.
   explicit Cache(CacheOptions options);
   ~Cache();
 
@@ -82,10 +91,13 @@ class Cache {
                              const std::string& key) const;
   std::unique_ptr<Hold> find(const CacheKey& key) const;
   // Room is made before a download begins. throws Error limit where there cannot be enough (the
-  // object is larger than the cache; all else is pinned or in use), io, interrupted.
+  // object is larger than the cache; all else is pinned, or stays in use), io, interrupted. Whether
+  // it is stored to stay is decided too; if not, it is stored all the same, so that others can read
+  // along and a path can be given out, but goes before what stays.
   Outcome acquire(const CacheKey& key);
 
   // `path` is an entry's or a hold's.
+  // `path`: an entry's, or a Hold's. throws Error not_found, io.
   void pin(const std::string& path, bool pinned);
   std::vector<CacheEntry> entries() const;  // by endpoint, bucket, key
   CacheStatus status() const;
@@ -132,6 +144,7 @@ class Cache::Download {
   friend class Cache;
   struct Parts;
   explicit Download(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Hold> hold_of(const PartialObject& partial);
   std::unique_ptr<Parts> parts_;
 };
 

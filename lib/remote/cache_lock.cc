@@ -19,6 +19,9 @@ struct flock request(std::uint64_t place, CacheLock::Kind kind) {
   return lock;
 }
 
+// A place that stands for nothing (but for one hash in 2^62, which then is fetched by itself).
+constexpr std::uint64_t kTrial = ~std::uint64_t{0};
+
 }  // namespace
 
 std::optional<CacheLock> CacheLock::try_lock(const std::string& path, std::uint64_t place,
@@ -36,6 +39,12 @@ CacheLock CacheLock::lock(const std::string& path, std::uint64_t place, Kind kin
   struct flock lock = request(place, kind);
   while (fcntl(file.get(), F_OFD_SETLKW, &lock) != 0 && errno == EINTR) check_interrupt();
   return CacheLock(std::move(file));
+}
+
+bool CacheLock::works(const std::string& path) {
+  // If another process is trying as well, then it does.
+  const auto first = try_lock(path, kTrial, Kind::exclusive);
+  return !first || !try_lock(path, kTrial, Kind::exclusive);
 }
 
 }  // namespace prep

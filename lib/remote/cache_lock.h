@@ -22,6 +22,8 @@ class CacheLock {
   static std::optional<CacheLock> try_lock(const std::string& path, std::uint64_t place, Kind kind);
   // Waits. throws Error interrupted, io.
   static CacheLock lock(const std::string& path, std::uint64_t place, Kind kind);
+  // Whether what is locked here cannot be locked again.
+  static bool works(const std::string& path);
 
  private:
   explicit CacheLock(Fd file) : file_(std::move(file)) {}

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <string_view>
 #include <tuple>
 
 #include "lib/core/file_io.h"
@@ -17,6 +19,11 @@ namespace {
 // In epochs of ever new orders an object comes back after anything up to two epochs, and the mean
 // of that by length is 7/6 of one.
 constexpr double kPatience = 1.75;
+// Objects that never came before are likely never to come again.
+constexpr double kPatienceWithNew = 3;
+// What is back after so small a part of the oldest resident's age is read several times over now,
+// and the room for visitors was not enough.
+constexpr double kSoon = 16;
 // Of one more return in the mean.
 constexpr double kWeight = 1.0 / 64;
 
@@ -101,10 +108,11 @@ std::int64_t UseHistory::typical_return() const {
 
 bool is_visitor(const Arrival& arrival) {
   if (arrival.oldest_resident_ns == 0) return false;
-  const std::int64_t away = arrival.last_use_ns ? arrival.now_ns - arrival.last_use_ns : 0;
-  const auto patience =
-      kPatience * static_cast<double>(std::max(away, arrival.typical_return_ns));
-  return static_cast<double>(arrival.now_ns - arrival.oldest_resident_ns) <= patience;
+  const auto age = static_cast<double>(arrival.now_ns - arrival.oldest_resident_ns);
+  const auto typical = static_cast<double>(arrival.typical_return_ns);
+  if (arrival.last_use_ns == 0) return age <= kPatienceWithNew * typical;
+  const auto away = static_cast<double>(arrival.now_ns - arrival.last_use_ns);
+  return away * kSoon >= age && age <= kPatience * std::max(away, typical);
 }
 
 void sort_for_eviction(std::vector<Evictable>& objects, std::uint64_t visitor_bytes) {

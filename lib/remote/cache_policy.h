@@ -14,6 +14,8 @@
 // give way.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -63,6 +65,11 @@ struct Evictable {
   std::int64_t used_ns = 0;  // a visitor's: when it came
   bool is_visitor = false;
 };
+
+// What an object is stands in its file's mode, as its use does in the modification time: nothing
+// has to be looked up. Nobody is to write to either.
+constexpr mode_t kResidentMode = 0400, kVisitorMode = 0600;
+constexpr bool is_visitor_mode(mode_t mode) { return (mode & S_IWUSR) != 0; }
 
 // Sorts them so that those to be dropped first are first. `visitor_bytes`: the room that visitors
 // have before residents.

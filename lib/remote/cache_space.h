@@ -19,6 +19,7 @@ class CacheSpace {
   ~CacheSpace();
 
   std::uint64_t bytes() const { return bytes_; }
+  void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
   // When that was last used which is to go next; 0: not known. As of the last eviction.
   std::int64_t oldest_used() const { return oldest_used_; }
   void set_oldest_used(std::int64_t when_ns) { oldest_used_ = when_ns; }

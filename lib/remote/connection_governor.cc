@@ -5,7 +5,7 @@
 namespace prep {
 namespace {
 
-constexpr int kFirstTarget = 8;
+constexpr int kFirstTarget = 8, kFewest = 2;
 constexpr double kWindow = 0.1, kPauseAfterSlowDown = 2, kTryAgain = 5, kOneComplaint = 0.5;
 constexpr double kWorthIt = 1.1;  // times the rate
 // A request costs time however small its object: with small objects the number of them counts.
@@ -66,7 +66,7 @@ void ConnectionGovernor::judge(double now, double rate) {
 void ConnectionGovernor::slow_down(double now) {
   if (now < one_complaint_until_) return;
   one_complaint_until_ = now + kOneComplaint;
-  target_ = before_ = std::max(1, target_ / 2);
+  target_ = before_ = std::max(std::min(kFewest, target_), target_ / 2);
   is_growing_ = false;
   next_try_ = now + kPauseAfterSlowDown;
 }

@@ -42,7 +42,8 @@ void CredentialFeed::expired(const Credentials& credentials) {
   chain_.expired(credentials);
   const std::lock_guard lock(mutex_);
   if (known_ && known_->access_key == credentials.access_key &&
-      known_->session_token == credentials.session_token) known_ = nullptr;
+      known_->session_token == credentials.session_token)
+    known_ = nullptr;
 }
 
 std::optional<Error> CredentialFeed::look_up() {

@@ -14,8 +14,8 @@
 
 namespace prep {
 
-// Thread-safe. What is at hand is given at once; otherwise a thread of its own asks the chain, which
-// may run programs and ask other servers.
+// Thread-safe. What is at hand is given at once; otherwise a thread of its own asks the chain,
+// which may run programs and ask other servers.
 class CredentialFeed {
  public:
   CredentialFeed(CredentialOptions options, SimpleHttp http);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <vector>
 
 #include "lib/core/error.h"
 #include "lib/remote/credential_process.h"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "lib/remote/simple_exchange.h"
 
 namespace prep {
 
@@ -18,21 +18,6 @@ struct Credentials {
   std::string origin;  // "environment", "profile x of ~/.aws/credentials": for messages
   bool anonymous() const { return access_key.empty(); }
 };
-
-// A plain HTTP exchange for those providers that need one (STS, ECS, IMDS); handed in, so that
-// tests need no network. `timeout_ms` bounds all of it; redirects are not followed, and a body of
-// more than 1 MB is status 0.
-struct SimpleRequest {
-  std::string method = "GET", url, body;
-  std::vector<std::pair<std::string, std::string>> headers;
-  long timeout_ms = 1000;
-  bool use_proxy = true;  // never for the metadata service
-};
-struct SimpleResponse {
-  int status = 0;  // 0: no answer, `body` says why
-  std::string body;
-};
-using SimpleHttp = std::function<SimpleResponse(const SimpleRequest&)>;
 
 struct CredentialOptions {
   std::string profile;  // --profile; "": AWS_PROFILE, then "default"

@@ -20,12 +20,14 @@ bool is_digest_possible(const ObjectInfo& object) {
 
 FetchTask::FetchTask(FetchJob job)
     : job_(std::move(job)),
-      partial_(*job_.partial),
-      needs_hashing_(job_.want_sha256 || is_digest_possible(job_.object)),
+      target_(*job_.target),
+      needs_checker_(is_digest_possible(job_.object) &&
+                     !MultipartEtag::of(job_.object, kMostAhead / 2)),
+      needs_order_(needs_checker_ || job_.want_sha256),
       object_(job_.object) {
   begin();
-  for (std::uint64_t part = 0; part < partial_.parts(); ++part) {
-    fetched_.reused += partial_.received(part);
+  for (std::uint64_t part = 0; part < target_.parts(); ++part) {
+    fetched_.reused += target_.received(part);
   }
 }
 
@@ -34,6 +36,13 @@ void FetchTask::begin() {
   is_restarting_ = false;
   checker_.reset();
   sha256_.reset();
+  fetched_.sha256.clear();
+  // A size that the server told stays.
+  const std::uint64_t known =
+      part_size_ == PartSize::known && multipart_ ? multipart_->part_size() : 0;
+  multipart_ = MultipartEtag::of(object_, kMostAhead / 2);
+  has_parts_ = multipart_.has_value();
+  if (known != 0 && multipart_) multipart_ = multipart_->with_part_size(known);
 }
 
 ObjectInfo FetchTask::object() {
@@ -46,35 +55,42 @@ ObjectInfo FetchTask::object() {
 bool FetchTask::has_more() {
   const std::lock_guard lock(mutex_);
   if (is_failed() || is_restarting_) return false;
-  while (next_part_ < partial_.parts() &&
-         partial_.received(next_part_) == partial_.part_bytes(next_part_)) {
+  while (next_part_ < target_.parts() &&
+         target_.received(next_part_) == target_.part_bytes(next_part_)) {
     ++next_part_;
   }
-  return next_part_ < partial_.parts();
+  return next_part_ < target_.parts();
 }
 
 std::optional<FetchTask::Range> FetchTask::next_range() {
   if (!has_more()) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (!object_.accepts_ranges) {
-    next_part_ = partial_.parts();
-    return Range{frontier(), partial_.size() - frontier()};
+    next_part_ = target_.parts();
+    return Range{frontier(), target_.size() - frontier()};
   }
-  const std::uint64_t offset = partial_.part_offset(next_part_);
-  const bool is_far_ahead = needs_hashing_ && offset > hashed_ + kMostAhead;
+  const std::uint64_t offset = target_.part_offset(next_part_);
+  const bool is_far_ahead = offset > hashed_by_all() + kMostAhead;
   if (is_far_ahead && !streams_.empty()) return std::nullopt;
-  const std::uint64_t received = partial_.received(next_part_);
-  const std::uint64_t length = partial_.part_bytes(next_part_) - received;
+  const std::uint64_t received = target_.received(next_part_);
+  const std::uint64_t length = target_.part_bytes(next_part_) - received;
   ++next_part_;
   return Range{offset + received, length};
 }
 
 std::uint64_t FetchTask::frontier() {
-  while (frontier_part_ + 1 < partial_.parts() &&
-         partial_.received(frontier_part_) == partial_.part_bytes(frontier_part_)) {
+  while (frontier_part_ + 1 < target_.parts() &&
+         target_.received(frontier_part_) == target_.part_bytes(frontier_part_)) {
     ++frontier_part_;
   }
-  return partial_.part_offset(frontier_part_) + partial_.received(frontier_part_);
+  return target_.part_offset(frontier_part_) + target_.received(frontier_part_);
+}
+
+std::uint64_t FetchTask::hashed_by_all() const {
+  std::uint64_t bytes = target_.size();
+  if (needs_order_) bytes = std::min(bytes, hashed_);
+  if (multipart_) bytes = std::min(bytes, multipart_->next_offset());
+  return bytes;
 }
 
 // --- from the network ----------------------------------------------------------------------------
@@ -151,7 +167,7 @@ bool FetchTask::work(const FetchStreamPtr& stream, BlockPool& pool) {
 
 void FetchTask::take_block(Block& block, std::unique_lock<std::mutex>& lock) {
   if (is_failed()) return;
-  const bool is_next = needs_hashing_ && !is_hashing_ && block.offset == hashed_;
+  const bool is_next = needs_order_ && !is_hashing_ && block.offset == hashed_;
   if (is_next) is_hashing_ = true;
   lock.unlock();
   try {
@@ -173,56 +189,72 @@ void FetchTask::write(const Block& block) {
   ByteView rest = block.view();
   std::uint64_t offset = block.offset;
   // All parts but the last are of one size.
-  const std::uint64_t part_size = partial_.part_bytes(0);
+  const std::uint64_t part_size = target_.part_bytes(0);
   while (!rest.empty()) {
     const std::uint64_t part = offset / part_size;
-    const std::uint64_t within = offset - partial_.part_offset(part);
+    const std::uint64_t within = offset - target_.part_offset(part);
     const ByteView piece =
-        rest.first(std::min<std::uint64_t>(rest.size(), partial_.part_bytes(part) - within));
-    partial_.write(part, within, piece);
+        rest.first(std::min<std::uint64_t>(rest.size(), target_.part_bytes(part) - within));
+    target_.write(part, within, piece);
     rest = rest.subspan(piece.size());
     offset += piece.size();
   }
 }
 
+template <typename Work>
+void FetchTask::hash_unlocked(std::unique_lock<std::mutex>& lock, Work work) {
+  is_hashing_ = true;
+  lock.unlock();
+  std::optional<Error> error;
+  try {
+    work();
+  } catch (const Error& caught) {
+    error = caught;
+  }
+  lock.lock();
+  is_hashing_ = false;
+  if (error) fail_with(*error);
+}
+
 bool FetchTask::catch_up(std::unique_lock<std::mutex>& lock) {
   std::uint64_t left = kTurn;
-  while (needs_hashing_ && !is_hashing_ && !is_failed() && hashed_ < frontier()) {
+  while (needs_order_ && !is_hashing_ && !is_failed() && hashed_ < frontier()) {
     if (left == 0) return true;
     const std::uint64_t offset = hashed_;
     const std::size_t size =
         static_cast<std::size_t>(std::min({frontier() - offset, left, std::uint64_t{kPiece}}));
-    is_hashing_ = true;
-    lock.unlock();
-    std::optional<Error> error;
-    try {
-      read_back(offset, size);
-    } catch (const Error& caught) {
-      error = caught;
-    }
-    lock.lock();
-    is_hashing_ = false;
-    if (error) fail_with(*error);
+    hash_unlocked(lock, [this, offset, size] { read_back(offset, size); });
     hashed_ += size;
     left -= size;
   }
-  return false;
+  return digest_parts(lock);
+}
+
+// One group a turn. True: there is another.
+bool FetchTask::digest_parts(std::unique_lock<std::mutex>& lock) {
+  const auto is_ready = [this] {
+    return multipart_ && !is_hashing_ && !is_failed() && multipart_->next_bytes() > 0 &&
+           multipart_->next_offset() + multipart_->next_bytes() <= frontier();
+  };
+  if (!is_ready()) return false;
+  hash_unlocked(lock, [this] { multipart_->digest(target_.fd(), target_.path()); });
+  return is_ready();
 }
 
 void FetchTask::read_back(std::uint64_t offset, std::size_t size) {
   thread_local const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(kPiece);
-  if (pread_fully(partial_.fd(), buffer.get(), size, offset, partial_.path()) != size) {
-    fail(Code::io, "{}: was cut while it was written", printable(partial_.path()));
+  if (pread_fully(target_.fd(), buffer.get(), size, offset, target_.path()) != size) {
+    fail(Code::io, "{}: was cut while it was written", printable(target_.path()));
   }
   digest({buffer.get(), size});
 }
 
 void FetchTask::digest(ByteView bytes) {
-  if (!checker_) {
-    checker_.emplace(object());
+  if (hashed_ == 0) {
+    if (needs_checker_) checker_.emplace(object());
     if (job_.want_sha256) sha256_.emplace(Digest::Kind::sha256);
   }
-  checker_->update(bytes);
+  if (checker_) checker_->update(bytes);
   if (sha256_) sha256_->update(bytes);
 }
 
@@ -243,50 +275,74 @@ FetchTask::Outcome FetchTask::conclude() {
     begin();
     return Outcome::again;
   }
-  const std::uint64_t size = partial_.size();
-  if (frontier() != size || (needs_hashing_ && hashed_ != size)) return Outcome::running;
-  is_concluded_ = true;
-  lock.unlock();
-  return finish_sound();
+  if (frontier() != target_.size() || hashed_by_all() != target_.size()) return Outcome::running;
+  if (part_size_ == PartSize::asked) return Outcome::running;
+  const auto verdict = judge();
+  if (!verdict) {
+    part_size_ = PartSize::asked;
+    return Outcome::unsure;
+  }
+  return finish(*verdict, lock);
 }
 
-// Nobody else touches the task any more.
-FetchTask::Outcome FetchTask::finish_sound() {
-  if (is_right()) {
-    job_.done(std::nullopt, fetched_, false);
-    return Outcome::finished;
+void FetchTask::set_part_size(std::uint64_t part_size) {
+  const std::lock_guard lock(mutex_);
+  part_size_ = PartSize::known;
+  // begin() starts with the size that is right from then on.
+  if (part_size != multipart_->part_size()) multipart_ = multipart_->with_part_size(part_size);
+}
+
+FetchTask::Outcome FetchTask::finish(ObjectChecker::Verdict verdict,
+                                     std::unique_lock<std::mutex>& lock) {
+  fetched_.verdict = verdict;
+  const bool is_wrong = verdict == ObjectChecker::Verdict::wrong;
+  if (is_wrong) {
+    target_.reset();
+    fetched_.reused = 0;
   }
-  partial_.reset();
-  fetched_.reused = 0;
-  if (!was_wrong_) {
-    was_wrong_ = true;
-    const std::lock_guard lock(mutex_);
-    is_concluded_ = false;
+  if (is_wrong && !std::exchange(was_wrong_, true)) {
     begin();
     return Outcome::again;
   }
-  job_.done(Error(Code::corrupt,
+  is_concluded_ = true;
+  lock.unlock();
+  std::optional<Error> error;
+  if (is_wrong) {
+    error.emplace(Code::corrupt,
                   fmt::format("{}: the bytes that came, twice, are not those of the object: they "
                               "contradict its {}; something on the way damages them",
-                              printable(job_.url.text()), fetched_.method)),
-            fetched_, false);
+                              printable(job_.url.text()), fetched_.method));
+  }
+  job_.done(error, fetched_, false);
   return Outcome::finished;
 }
 
-bool FetchTask::is_right() {
-  if (!checker_) checker_.emplace(object_);
-  if (!needs_hashing_) {
-    fetched_.method = checker_->method();
-    return true;
-  }
+// Without the mutex nobody would digest any more either: nothing is under way.
+std::optional<ObjectChecker::Verdict> FetchTask::judge() {
   if (job_.want_sha256) {
     if (!sha256_) sha256_.emplace(Digest::Kind::sha256);  // of nothing
-    fetched_.sha256 = sha256_->hex();
+    if (fetched_.sha256.empty()) fetched_.sha256 = sha256_->hex();
   }
-  if (!object_.etag_is_md5) checker_->etag_is_no_md5();
-  fetched_.verdict = checker_->finish();
+  if (has_parts_ && object_.etag_is_md5) return judge_parts();
+  if (!checker_) checker_.emplace(object_);
+  ObjectChecker::Verdict verdict = ObjectChecker::Verdict::unverified;
+  if (needs_checker_) {
+    if (!object_.etag_is_md5) checker_->etag_is_no_md5();
+    verdict = checker_->finish();
+  }
   fetched_.method = checker_->method();
-  return fetched_.verdict != ObjectChecker::Verdict::wrong;
+  return verdict;
+}
+
+std::optional<ObjectChecker::Verdict> FetchTask::judge_parts() {
+  if (!multipart_) {
+    fetched_.method = "multipart ETag of parts of an unknown size";
+    return ObjectChecker::Verdict::unverified;
+  }
+  fetched_.method = multipart_->method();
+  if (multipart_->is_right()) return ObjectChecker::Verdict::verified;
+  if (part_size_ == PartSize::guessed) return std::nullopt;
+  return ObjectChecker::Verdict::wrong;
 }
 
 }  // namespace prep

@@ -11,6 +11,7 @@
 #include "lib/core/digest.h"
 #include "lib/remote/block_pool.h"
 #include "lib/remote/fetcher.h"
+#include "lib/remote/multipart_etag.h"
 
 namespace prep {
 
@@ -63,32 +64,42 @@ class FetchTask {
   enum class Outcome {
     running,
     again,     // there are ranges to be asked for once more
+    unsure,    // set_part_size() is to be called with what the server says
     finished,  // done() was called
   };
   // After each work().
   Outcome conclude();
+  // 0: the server does not tell. The task has to be worked on again.
+  void set_part_size(std::uint64_t part_size);
 
  private:
   void begin();
   void take_block(Block& block, std::unique_lock<std::mutex>& lock);
   bool catch_up(std::unique_lock<std::mutex>& lock);
+  bool digest_parts(std::unique_lock<std::mutex>& lock);
+  template <typename Work>
+  void hash_unlocked(std::unique_lock<std::mutex>& lock, Work work);
   void write(const Block& block);
   void read_back(std::uint64_t offset, std::size_t size);
   void digest(ByteView bytes);
   std::uint64_t frontier();
+  std::uint64_t hashed_by_all() const;
   bool is_failed() const { return error_.has_value(); }
   bool is_ended() const;
   void fail_with(const Error& error);
-  bool is_right();
-  Outcome finish_sound();
+  std::optional<ObjectChecker::Verdict> judge_parts();  // nothing: the size is only a guess
+  std::optional<ObjectChecker::Verdict> judge();
+  Outcome finish(ObjectChecker::Verdict verdict, std::unique_lock<std::mutex>& lock);
 
   FetchJob job_;
-  PartialObject& partial_;
-  const bool needs_hashing_;
+  FetchTarget& target_;
+  const bool needs_checker_, needs_order_;
   std::mutex mutex_;
   ObjectInfo object_;
   std::optional<ObjectChecker> checker_;  // of whoever is hashing, as sha256_
   std::optional<Digest> sha256_;
+  std::optional<MultipartEtag> multipart_;
+  bool has_parts_ = false;  // an ETag of parts, whether or not their size is known
   Fetched fetched_;
   std::vector<FetchStreamPtr> streams_;
   std::uint64_t next_part_ = 0;      // to be asked for
@@ -96,6 +107,7 @@ class FetchTask {
   std::uint64_t hashed_ = 0;
   bool is_hashing_ = false;
   bool is_restarting_ = false;  // what is under way is pointless; then all begins again
+  enum class PartSize { guessed, asked, known } part_size_ = PartSize::guessed;
   bool was_wrong_ = false, is_changed_ = false, is_concluded_ = false;
   std::optional<Error> error_;
 };

@@ -54,7 +54,7 @@ struct Fetcher::State {
   void schedule(FetchStreamPtr stream);
   void run_worker();
   void work(const FetchStreamPtr& stream);
-  void requeue(const TaskPtr& task);
+  void ask_part_size(const TaskPtr& task);
   void cancel_all();
   template <typename Condition>
   void wait_until(Condition condition);
@@ -71,6 +71,7 @@ struct Fetcher::State {
   std::deque<TaskPtr> waiting;    // nothing was asked for yet
   std::deque<TaskPtr> active;     // there may be more to ask for; the next one first
   std::vector<TaskPtr> unfinished;
+  std::vector<ObjectStore::Id> questions;  // about sizes of parts; most are answered
   int reading = 0;
   std::uint64_t requests = 0;
   bool is_closing = false;
@@ -238,6 +239,7 @@ void Fetcher::State::work(const FetchStreamPtr& stream) {
   if (task->work(stream, pool)) schedule(std::make_shared<FetchStream>(task));
   for (const ObjectStore::Id id : task->pointless()) store.cancel(id);
   const FetchTask::Outcome outcome = task->conclude();
+  if (outcome == FetchTask::Outcome::unsure) ask_part_size(task);
   const std::lock_guard lock(mutex);
   if (outcome == FetchTask::Outcome::again) active.push_front(task);
   if (outcome == FetchTask::Outcome::finished) {
@@ -245,6 +247,19 @@ void Fetcher::State::work(const FetchStreamPtr& stream) {
     changed.notify_all();
   }
   pump();
+}
+
+void Fetcher::State::ask_part_size(const TaskPtr& task) {
+  const std::lock_guard lock(mutex);
+  ++reading;
+  const auto use = [this, task](std::uint64_t part_size) {
+    task->set_part_size(part_size);
+    schedule(std::make_shared<FetchStream>(task));
+    stream_ended();
+  };
+  const ObjectStore::Id id = store.find_part_size(task->job().url, task->object(), use);
+  if (is_closing) store.cancel(id);
+  questions.push_back(id);
 }
 
 // --- the public face -----------------------------------------------------------------------------
@@ -263,6 +278,7 @@ void Fetcher::State::cancel_all() {
   const Error error(Code::interrupted, "the download was ended");
   waiting.clear();
   active.clear();
+  for (const ObjectStore::Id id : questions) store.cancel(id);
   for (const TaskPtr& task : unfinished) {
     task->stop(error);
     schedule(std::make_shared<FetchStream>(task));  // cancels its requests, and concludes

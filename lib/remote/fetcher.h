@@ -9,8 +9,8 @@
 
 #include "lib/core/error.h"
 #include "lib/remote/checksum.h"
+#include "lib/remote/fetch_target.h"
 #include "lib/remote/object_store.h"
-#include "lib/remote/partial_object.h"
 
 namespace prep {
 
@@ -27,12 +27,12 @@ struct Fetched {
   std::uint64_t reused = 0;  // bytes that an earlier run had left
 };
 
-// A download that is to be made: into a partial object that the caller opened and publishes. Its
-// parts are what is asked for at once.
+// A download that is to be made, into a file that the caller publishes. Its parts are what is asked
+// for at once.
 struct FetchJob {
   ObjectUrl url;
   ObjectInfo object;
-  PartialObject* partial = nullptr;  // of object.size bytes; must live until done()
+  std::shared_ptr<FetchTarget> target;  // of object.size bytes
   bool want_sha256 = false;
   // On a worker thread; exactly once; must not throw, nor submit. With an error, what was received
   // stays for the next try, unless the bytes are wrong (then it was tried twice, and nothing of it

@@ -83,7 +83,7 @@ std::optional<std::int64_t> parse_iso_time(std::string_view text) {
   const bool is_time = hour < 24 && minute < 60 && second <= 60;  // 60: a leap second
   if (!fields.ended() || !date.ok() || !is_time || year < 1678 || year > 2261) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (days * 86400 + hour * 3600 + minute * 60 + second - east) * kSecond + ns;
+  return (days * 86400 + ((hour * 60 + minute) * 60 + second - east)) * kSecond + ns;
 }
 
 }  // namespace prep

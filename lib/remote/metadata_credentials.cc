@@ -17,16 +17,6 @@ namespace {
 constexpr int kAttempts = 3;
 constexpr long kTimeoutMs = 1000;
 
-bool is_worth_another_try(int status) { return status == 0 || status == 429 || status >= 500; }
-
-SimpleResponse exchange(const SimpleRequest& request, int attempts, const SimpleHttp& http) {
-  SimpleResponse response = http(request);
-  for (int i = 1; i < attempts && is_worth_another_try(response.status); ++i) {
-    response = http(request);
-  }
-  return response;
-}
-
 // --- containers ----------------------------------------------------------------------------------
 
 const char* const kRelative = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
@@ -124,7 +114,7 @@ class InstanceService {
     request.headers = {{header, value}};
     request.timeout_ms = timeout_ms_;
     request.use_proxy = false;
-    return exchange(request, attempts_, http_);
+    return ask_repeatedly(request, attempts_, http_);
   }
 
  private:
@@ -171,7 +161,7 @@ std::optional<Credentials> container_credentials(const SimpleHttp& http) {
     request.headers.emplace_back("authorization", std::move(token));
   }
   const std::string origin = "the container's credentials";
-  const SimpleResponse answer = exchange(request, kAttempts, http);
+  const SimpleResponse answer = ask_repeatedly(request, kAttempts, http);
   if (answer.status == 0) {
     fail(Code::io, "{}: no answer from {}: {}", origin, printable(request.url),
          printable(answer.body));

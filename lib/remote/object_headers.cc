@@ -70,7 +70,8 @@ std::string etag_of(const HttpResponse& response) {
   std::string_view tag = *value;
   const bool is_weak = tag.starts_with("W/");
   if (is_weak) tag.remove_prefix(2);
-  if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') tag = tag.substr(1, tag.size() - 2);
+  if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"')
+    tag = tag.substr(1, tag.size() - 2);
   return (is_weak ? "W/" : "") + std::string(tag);
 }
 

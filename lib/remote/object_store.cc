@@ -18,8 +18,8 @@ class PendingPage {
   PendingPage(StoreSession& session, const ObjectUrl& url, std::string token)
       : session_(session),
         answer_(std::make_shared<StoreAnswer<std::string>>()),
-        id_(session.start(
-            std::make_shared<ListRequest>(session, url, std::move(token), answer_))) {}
+        id_(session.start(std::make_shared<ListRequest>(session, url, std::move(token), answer_))) {
+  }
   PendingPage(const PendingPage&) = delete;
   PendingPage& operator=(const PendingPage&) = delete;
   ~PendingPage() { session_.cancel(id_); }
@@ -44,7 +44,6 @@ void check_listable(const ObjectUrl& url) {
   fail(Code::usage, "{}: plain HTTP servers have no listings: name the objects",
        printable(url.text()));
 }
-
 
 }  // namespace
 
@@ -84,8 +83,14 @@ void ObjectStore::list(const ObjectUrl& url, const std::function<bool(ObjectInfo
 
 ObjectInfo ObjectStore::head(const ObjectUrl& url) {
   const auto answer = std::make_shared<StoreAnswer<ObjectInfo>>();
-  const Id id = state_->session.start(
-      std::make_shared<HeadRequest>(state_->session, url, answer));
+  const auto use = [answer](const std::optional<Error>& error, ObjectInfo&& object) {
+    if (error) {
+      answer->set_error(*error);
+    } else {
+      answer->set(std::move(object));
+    }
+  };
+  const Id id = state_->session.start(std::make_shared<HeadRequest>(state_->session, url, use));
   try {
     return answer->take();
   } catch (const Error&) {
@@ -99,13 +104,24 @@ ObjectStore::Id ObjectStore::read(const ObjectUrl& url, const ObjectInfo& object
                                   std::shared_ptr<Reader> reader) {
   if (length == 0) {
     // Of no bytes there is no range.
-    state_->session.transfers.call([reader = std::move(reader)] {
-      reader->on_done(std::nullopt, false);
-    });
+    state_->session.transfers.call(
+        [reader = std::move(reader)] { reader->on_done(std::nullopt, false); });
     return 0;
   }
-  auto request = std::make_shared<ReadRequest>(state_->session, url, object, offset, length, reader);
+  auto request =
+      std::make_shared<ReadRequest>(state_->session, url, object, offset, length, reader);
   return state_->session.start(std::move(request), [&reader](Id id) { reader->on_start(id); });
+}
+
+ObjectStore::Id ObjectStore::find_part_size(const ObjectUrl& url, const ObjectInfo& object,
+                                            std::function<void(std::uint64_t)> use) {
+  const auto use_object = [use = std::move(use), size = object.size](
+                              const std::optional<Error>& error, ObjectInfo&& part) {
+    // A server that does not know the question answers with all of the object.
+    use(error || part.size >= size ? 0 : part.size);
+  };
+  return state_->session.start(
+      std::make_shared<HeadRequest>(state_->session, url, use_object, object));
 }
 
 void ObjectStore::resume(Id id) { state_->session.resume(id); }

@@ -28,16 +28,18 @@ struct StoreCounters {
   std::uint64_t requests = 0, retries = 0, slow_downs = 0, bytes = 0;
 };
 
-// Requests are signed anew at each try, with credentials, region and clock as the server wants them.
-// A failed request is an Error with what a person needs to act on: bucket, key, endpoint, status,
-// S3's code, request id, and what to check. Codes: not_found (404), truncated (the body kept being
-// cut), unsupported (the server ignores ranges), corrupt (an answer that makes no sense), io (403
-// and everything else), interrupted. Thread-safe.
+// Requests are signed anew at each try, with credentials, region and clock as the server wants
+// them. A failed request is an Error with what a person needs to act on: bucket, key, endpoint,
+// status, S3's code, request id, and what to check. Codes: not_found (404), truncated (the body
+// kept being cut), unsupported (the server ignores ranges), corrupt (an answer that makes no
+// sense), io (403 and everything else), interrupted. Thread-safe.
 class ObjectStore {
  public:
   // throws Error usage. Asks nobody for anything yet.
   explicit ObjectStore(StoreOptions options);
   ~ObjectStore();  // cancels what is under way
+
+  using Id = std::uint64_t;
 
   // Calls `each` for every object whose key begins with url.key, in the server's order, as pages
   // come; the next page is fetched meanwhile. Memory is that of two pages. `each` false: enough.
@@ -45,8 +47,11 @@ class ObjectStore {
   void list(const ObjectUrl& url, const std::function<bool(ObjectInfo&&)>& each);
   // One object's current version. throws Error.
   ObjectInfo head(const ObjectUrl& url);
+  // Calls `use`, on the network thread, with the size of the parts in which the object was
+  // uploaded; 0 where that cannot be learned. Never waits.
+  Id find_part_size(const ObjectUrl& url, const ObjectInfo& object,
+                    std::function<void(std::uint64_t)> use);
 
-  using Id = std::uint64_t;
   // Takes a range's bytes, in order, on the network thread; must not wait or throw.
   class Reader {
    public:

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "lib/core/digest.h"
 #include "lib/core/error.h"
@@ -78,12 +79,17 @@ long futex(std::uint64_t* word, int operation, std::uint32_t value, const timesp
                  nullptr, 0);
 }
 
-// Takes the room now, so that a disk that is too small shows before the download.
+// Takes the room now, so that a disk that is too small shows before the download. Not with
+// posix_fallocate(), which writes into every block where the file system cannot do it.
 void reserve(int fd, std::uint64_t size, const std::string& path) {
   if (size == 0) return;
-  const int error = posix_fallocate(fd, 0, static_cast<off_t>(size));
+  int error = 0;
+  while (fallocate(fd, 0, 0, static_cast<off_t>(size)) != 0 && (error = errno) == EINTR) {
+    check_interrupt();
+    error = 0;
+  }
   if (error == 0) return;
-  if (error == EOPNOTSUPP || error == EINVAL) {
+  if (error == EOPNOTSUPP || error == ENOSYS) {
     if (ftruncate(fd, static_cast<off_t>(size)) == 0) return;
     fail_errno(errno, "resize", path);
   }
@@ -152,17 +158,34 @@ struct PartialObject::State {
     const std::string fresh = state_path + ".new";
     unlink(fresh.c_str());
     state_file = open_file(fresh, O_RDWR | O_CREAT | O_EXCL, 0600);
-    const std::size_t bytes = state_bytes(parts);
-    if (ftruncate(state_file.get(), static_cast<off_t>(bytes)) != 0) {
-      fail_errno(errno, "resize", fresh);
-    }
-    reserve(state_file.get(), bytes, fresh);  // or a full disk would be a SIGBUS
-    write_fully(state_file.get(), {reinterpret_cast<const std::uint8_t*>(&wanted), sizeof wanted},
-                fresh);
+    // Written, not left as a hole: on a full disk that would be a SIGBUS.
+    std::vector<std::uint8_t> bytes(state_bytes(parts));
+    std::memcpy(bytes.data(), &wanted, sizeof wanted);
+    write_fully(state_file.get(), bytes, fresh);
     if (rename(fresh.c_str(), state_path.c_str()) != 0) fail_errno(errno, "rename", fresh);
   }
 
-  // Whether the files that have the names are still these.
+  // For a file that somebody removed in spite of us.
+  void copy_to(const std::string& target) const {
+    const Fd copy = open_file(target, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    std::vector<std::uint8_t> piece(
+        std::min<std::uint64_t>(std::max<std::uint64_t>(size, 1), 1 << 20));
+    try {
+      for (std::uint64_t at = 0; at < size;) {
+        const std::size_t got = pread_fully(
+            file.get(), piece.data(), std::min<std::uint64_t>(piece.size(), size - at), at, path);
+        if (got == 0) fail(Code::io, "{}: was cut off during the download", printable(path));
+        write_fully(copy.get(), ByteView(piece).first(got), target);
+        at += got;
+      }
+      if (fdatasync(copy.get()) != 0) fail_errno(errno, "sync", target);
+    } catch (...) {
+      unlink(target.c_str());
+      throw;
+    }
+  }
+
+  // Whether the file that has the name is still this.
   bool is_named() const { return prep::is_named(file, path); }
 };
 
@@ -180,8 +203,18 @@ PartialObject PartialObject::create(const std::string& path, std::string_view id
   state->size = size;
   state->part_size = part_size;
   state->parts = count_parts(size, part_size);
-  if (!state->adopt(wanted)) state->start(wanted);
-  reserve(state->file.get(), size, path);
+  const bool is_new = !state->adopt(wanted);
+  try {
+    if (is_new) state->start(wanted);
+    reserve(state->file.get(), size, path);
+  } catch (...) {
+    if (is_new) {
+      unlink((path + ".state").c_str());
+      unlink((path + ".state.new").c_str());
+      unlink(path.c_str());
+    }
+    throw;
+  }
   state->map(/*writable=*/true);
   return PartialObject(std::move(state));
 }
@@ -190,9 +223,14 @@ std::optional<PartialObject> PartialObject::open(const std::string& path,
                                                  std::string_view identity) {
   auto state = std::make_unique<State>();
   state->path = path;
+  // The counters of one file must not be taken for another's: start() removes the old state, then
+  // the old file, and gives the new file's state its name last.
+  const std::string state_path = path + ".state";
+  state->state_file = Fd(::open(state_path.c_str(), O_RDONLY | O_CLOEXEC));
   state->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  state->state_file = Fd(::open((path + ".state").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!state->file || !state->state_file) return std::nullopt;
+  if (!state->file || !state->state_file || !prep::is_named(state->state_file, state_path)) {
+    return std::nullopt;
+  }
   Header found{};
   if (pread(state->state_file.get(), &found, sizeof found, 0) !=
           static_cast<ssize_t>(sizeof found) ||
@@ -281,20 +319,28 @@ void PartialObject::reset() {
 
 void PartialObject::publish(const std::string& final_path, bool sync) {
   if (sync && fdatasync(state_->file.get()) != 0) fail_errno(errno, "sync", state_->path);
-  // Linked by its descriptor, then renamed: the name may be another's by now.
-  const std::string staged = state_->path + ".done";
+  // By its descriptor, then renamed: the name may be another's by now.
+  std::string staged = fmt::format("{}.{}.done", state_->path, getpid());
   const std::string self = fmt::format("/proc/self/fd/{}", state_->file.get());
   unlink(staged.c_str());
-  const bool linked =
-      linkat(AT_FDCWD, self.c_str(), AT_FDCWD, staged.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  if (!linked && !state_->is_named()) {
-    fail(Code::io, "{}: was removed or replaced during the download", printable(state_->path));
+  if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, staged.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (state_->is_named()) {
+      staged = state_->path;  // a file system that has no links
+    } else {
+      state_->copy_to(staged);
+    }
   }
-  const std::string& from = linked ? staged : state_->path;  // some file systems have no links
-  if (rename(from.c_str(), final_path.c_str()) != 0) {
-    fail_errno(errno, "give the name " + printable(final_path) + " to", from);
+  if (rename(staged.c_str(), final_path.c_str()) != 0) {
+    const int error = errno;
+    if (staged != state_->path) unlink(staged.c_str());
+    fail_errno(error, "give the name " + printable(final_path) + " to", state_->path);
   }
-  remove();
+  if (staged == state_->path) {
+    unlink((staged + ".state").c_str());
+  } else {
+    unlink(staged.c_str());  // which is still there if it was that file already
+    remove();
+  }
   if (sync) sync_directory(parent_directory(final_path));
 }
 

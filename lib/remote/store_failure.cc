@@ -23,8 +23,9 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, N>& lis
 constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "ExpiredTokenException",
                                                       "TokenRefreshRequired", "RequestExpired"};
 constexpr std::array<std::string_view, 9> kPassing = {
-    "InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
-    "Throttling", "ThrottlingException", "OperationAborted", "BandwidthLimitExceeded"};
+    "InternalError",           "SlowDown",   "ServiceUnavailable",  "RequestTimeout",
+    "RequestTimeoutException", "Throttling", "ThrottlingException", "OperationAborted",
+    "BandwidthLimitExceeded"};
 constexpr std::array<int, 6> kPassingStatus = {408, 429, 500, 502, 503, 504};
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -71,8 +72,8 @@ std::string advice_on_denial(const StoreFailure& failure, const StoreAttempt& at
     return "the request was not signed: the bucket is not public; leave out --no-sign-request, or "
            "give credentials";
   }
-  std::string advice = fmt::format("check that {} may use {}", attempt.credentials,
-                                   permission(attempt.action));
+  std::string advice = fmt::format("check that the credentials ({}) may use {}",
+                                   attempt.credentials, permission(attempt.action));
   // S3 denies what it would otherwise have to say does not exist.
   if (attempt.action != Action::list) {
     advice += ", and that the object exists (without s3:ListBucket S3 denies what is not there)";
@@ -85,17 +86,18 @@ std::string advice_on_status(const StoreFailure& failure, const StoreAttempt& at
   const int status = failure.response.status;
   const std::string_view code = failure.s3.code;
   if (code == "InvalidAccessKeyId") {
-    return fmt::format("the server does not know the access key of {}: check the account and "
-                       "--endpoint-url",
-                       attempt.credentials);
+    return fmt::format(
+        "the server does not know the access key ({}): check the account and "
+        "--endpoint-url",
+        attempt.credentials);
   }
   if (code == "SignatureDoesNotMatch") {
-    return fmt::format("check the secret key of {}, and that no proxy changes requests",
+    return fmt::format("check the secret key ({}), and that no proxy changes requests",
                        attempt.credentials);
   }
   if (code == "RequestTimeTooSkewed") return "check this machine's clock";
   if (is_one_of(code, kExpired) || code == "InvalidToken") {
-    return fmt::format("the credentials of {} have expired: get new ones", attempt.credentials);
+    return fmt::format("the credentials ({}) have expired: get new ones", attempt.credentials);
   }
   if (code == "NoSuchBucket") {
     return "there is no such bucket here: check its name, --endpoint-url and --region";
@@ -141,7 +143,8 @@ std::string what_happened(const StoreFailure& failure) {
   if (status != 0 && (failure.kind == Kind::complete || !is_success(status))) {
     text = fmt::format("HTTP status {}", status);
     if (!failure.s3.code.empty()) text += " " + printable(failure.s3.code);
-    if (!failure.s3.message.empty()) text += fmt::format(" ({})", printable(failure.s3.message));
+    if (!failure.s3.message.empty() && failure.s3.message != failure.s3.code)
+      text += fmt::format(" ({})", printable(failure.s3.message));
     const std::string location = location_of(failure.response);
     if (!location.empty()) text += fmt::format(" to {}", printable(location));
   }

@@ -6,9 +6,11 @@
 
 namespace prep {
 
-HeadRequest::HeadRequest(StoreSession& session, const ObjectUrl& url,
-                         std::shared_ptr<StoreAnswer<ObjectInfo>> answer)
-    : StoreRequest(session, StoreAttempt::Action::head, url), answer_(std::move(answer)) {}
+HeadRequest::HeadRequest(StoreSession& session, const ObjectUrl& url, Use use,
+                         std::optional<ObjectInfo> first_part_of)
+    : StoreRequest(session, StoreAttempt::Action::head, url),
+      use_(std::move(use)),
+      first_part_of_(std::move(first_part_of)) {}
 
 StoreRequest::Wanted HeadRequest::wanted() const {
   Wanted wanted;
@@ -17,6 +19,12 @@ StoreRequest::Wanted HeadRequest::wanted() const {
     return wanted;
   }
   wanted.method = "HEAD";
+  if (first_part_of_) {
+    wanted.query.emplace_back("partNumber", "1");
+    if (can_be_matched(first_part_of_->etag)) {
+      wanted.headers.emplace_back("if-match", "\"" + first_part_of_->etag + "\"");
+    }
+  }
   if (url_.scheme == ObjectUrl::Scheme::s3) {
     wanted.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   }
@@ -25,8 +33,10 @@ StoreRequest::Wanted HeadRequest::wanted() const {
 
 StoreRequest::Verdict HeadRequest::judge(const HttpResponse& response, std::string* why) {
   if (is_get_) return judge_get(response, why);
-  if (response.status == 200) return accept(response, content_length(response), why);
   const int status = response.status;
+  if (status == 200 || (status == 206 && first_part_of_)) {
+    return accept(response, content_length(response), why);
+  }
   const bool is_refused = status == 403 || status == 405 || status == 501;
   if (url_.scheme == ObjectUrl::Scheme::http && is_refused) {
     // A signed URL is good for one method only.
@@ -71,11 +81,7 @@ Receiver::Take HeadRequest::take(ByteView) {
 }
 
 void HeadRequest::finished(const std::optional<Error>& error, bool) {
-  if (error) {
-    answer_->set_error(*error);
-  } else {
-    answer_->set(std::move(object_));
-  }
+  use_(error, std::move(object_));
 }
 
 }  // namespace prep

@@ -1,18 +1,21 @@
 // What a server says about one object.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "lib/remote/store_answer.h"
 #include "lib/remote/store_request.h"
 
 namespace prep {
 
 class HeadRequest final : public StoreRequest {
  public:
-  HeadRequest(StoreSession& session, const ObjectUrl& url,
-              std::shared_ptr<StoreAnswer<ObjectInfo>> answer);
+  using Use = std::function<void(const std::optional<Error>&, ObjectInfo&&)>;
+  // `use` is called once, on the network thread. Of the first part of a multipart upload, if
+  // `first_part_of` names a version: its size is that of the part.
+  HeadRequest(StoreSession& session, const ObjectUrl& url, Use use,
+              std::optional<ObjectInfo> first_part_of = std::nullopt);
 
  private:
   Wanted wanted() const override;
@@ -24,7 +27,8 @@ class HeadRequest final : public StoreRequest {
   Verdict judge_get(const HttpResponse& response, std::string* why);
   Verdict accept(const HttpResponse& response, std::optional<std::uint64_t> size, std::string* why);
 
-  const std::shared_ptr<StoreAnswer<ObjectInfo>> answer_;
+  const Use use_;
+  const std::optional<ObjectInfo> first_part_of_;
   ObjectInfo object_;
   bool is_get_ = false;  // of the first byte, for servers that refuse HEAD
 };

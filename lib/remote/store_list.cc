@@ -48,7 +48,9 @@ std::optional<StoreFailure> ListRequest::flaw() {
   // An answer may turn into an error when its status is long sent.
   const S3Error error = parse_s3_error(xml_);
   if (!error.code.empty()) return StoreFailure{Kind::complete, response_, error, ""};
-  return StoreFailure{Kind::complete, response_, {},
+  return StoreFailure{Kind::complete,
+                      response_,
+                      {},
                       is_overlong_ ? fmt::format("a page of more than {} MB", kMaxPage >> 20)
                                    : "an answer that is not a whole listing"};
 }

@@ -119,8 +119,8 @@ Receiver::Take ReadRequest::take(ByteView bytes) {
     finish_early();
     return Take::taken;
   }
-  const std::uint64_t skipped = std::min<std::uint64_t>(
-      bytes.size(), position_ > arriving_ ? position_ - arriving_ : 0);
+  const std::uint64_t skipped =
+      std::min<std::uint64_t>(bytes.size(), position_ > arriving_ ? position_ - arriving_ : 0);
   ByteView wanted = bytes.subspan(skipped);
   if (wanted.size() > end_ - position_) wanted = wanted.first(end_ - position_);
   if (!wanted.empty()) {

@@ -29,9 +29,9 @@ class ReadRequest final : public StoreRequest {
   const ObjectInfo object_;
   const std::uint64_t offset_, end_;
   const std::shared_ptr<ObjectStore::Reader> reader_;
-  std::uint64_t position_;     // the next byte that is wanted
-  std::uint64_t arriving_ = 0; // the next byte that the present answer delivers
-  std::uint64_t last_ = 0;     // behind the last that it may deliver
+  std::uint64_t position_;      // the next byte that is wanted
+  std::uint64_t arriving_ = 0;  // the next byte that the present answer delivers
+  std::uint64_t last_ = 0;      // behind the last that it may deliver
   int ranges_ignored_ = 0;
   bool is_overlong_ = false;
 };

@@ -15,10 +15,7 @@ constexpr int kTriesOfUnknownServer = 3;
 }  // namespace
 
 StoreRequest::StoreRequest(StoreSession& session, StoreAttempt::Action action, ObjectUrl url)
-    : session_(session),
-      url_(std::move(url)),
-      action_(action),
-      budget_(session.options.retries) {
+    : session_(session), url_(std::move(url)), action_(action), budget_(session.options.retries) {
   attempt_.action = action;
   attempt_.url = url_;
 }
@@ -32,8 +29,8 @@ void StoreRequest::resume() { session_.transfers.resume(exchange_); }
 
 void StoreRequest::cancel() {
   const Transfers::Id exchange = exchange_;
-  finish(Error(Code::interrupted, fmt::format("{}: not read to the end: the run was ended",
-                                              printable(url_.text()))));
+  finish(Error(Code::interrupted,
+               fmt::format("{}: not read to the end: the run was ended", printable(url_.text()))));
   session_.transfers.cancel(exchange);
 }
 
@@ -197,8 +194,7 @@ void StoreRequest::try_again_at_once(const StoreFailure& failure) {
 }
 
 void StoreRequest::back_off(const StoreFailure& failure) {
-  const bool is_unknown =
-      failure.kind == TransferResult::Kind::refused && !session_.has_answered;
+  const bool is_unknown = failure.kind == TransferResult::Kind::refused && !session_.has_answered;
   if (!budget_.spend(is_unknown ? kTriesOfUnknownServer : INT_MAX)) return give_up(failure);
   ++session_.counters.retries;
   std::optional<double> retry_after;

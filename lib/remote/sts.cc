@@ -51,18 +51,8 @@ void add_signature(SimpleRequest& request, const Sts& sts, const Credentials& so
   }
 }
 
-bool is_worth_another_try(int status) { return status == 0 || status == 429 || status >= 500; }
-
-SimpleResponse exchange(const SimpleRequest& request, const SimpleHttp& http) {
-  SimpleResponse response = http(request);
-  for (int i = 1; i < kAttempts && is_worth_another_try(response.status); ++i) {
-    response = http(request);
-  }
-  return response;
-}
-
 Credentials ask(const SimpleRequest& request, const std::string& origin, const SimpleHttp& http) {
-  const SimpleResponse response = exchange(request, http);
+  const SimpleResponse response = ask_repeatedly(request, kAttempts, http);
   if (response.status == 0) {
     fail(Code::io, "{}: no answer from {}: {}", origin, request.url, printable(response.body));
   }

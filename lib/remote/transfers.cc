@@ -406,9 +406,10 @@ CurlEasy Transfers::State::take_handle() {
   }
   CurlEasy easy = make_curl_easy(options.ca_bundle, options.user_agent);
   const std::uint64_t tenth = options.bytes_per_s / 10;
-  const long buffer = options.bytes_per_s == 0
-                          ? kReceiveBuffer
-                          : static_cast<long>(std::clamp<std::uint64_t>(tenth, 1024, kReceiveBuffer));
+  const long buffer =
+      options.bytes_per_s == 0
+          ? kReceiveBuffer
+          : static_cast<long>(std::clamp<std::uint64_t>(tenth, 1024, kReceiveBuffer));
   curl_easy_setopt(easy.get(), CURLOPT_SHARE, share.get());
   curl_easy_setopt(easy.get(), CURLOPT_BUFFERSIZE, buffer);
   curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS,
@@ -563,9 +564,8 @@ void Transfers::resume(Id id) {
 }
 
 void Transfers::cancel(Id id) {
-  state_->post(0, [state = state_.get(), id] {
-    state->end(id, TransferResult::Kind::cancelled, "");
-  });
+  state_->post(0,
+               [state = state_.get(), id] { state->end(id, TransferResult::Kind::cancelled, ""); });
 }
 
 void Transfers::call(std::function<void()> function) { state_->post(0, std::move(function)); }

@@ -2,6 +2,8 @@
 // lib/remote/cache_policy.h against others, over the orders in which training reads. Prints the
 // table of docs/cache.md.
 
+#include "lib/remote/cache_policy.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +15,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include "lib/remote/cache_policy.h"
 
 namespace {
 
@@ -281,7 +281,8 @@ double hit_rate(Cache& cache, const Trace& trace, bool is_counted_in_steps) {
 
 int main(int argc, char** argv) {
   const std::size_t room = argc > 1 ? std::stoul(argv[1]) : kSet / 2;
-  std::printf("| hits in %%, cache of %zu objects | ours | LRU | FIFO | random | optimum |\n", room);
+  std::printf("| hits in %%, cache of %zu objects | ours | LRU | FIFO | random | optimum |\n",
+              room);
   std::printf("|---|---|---|---|---|---|\n");
   for (const Load& load : loads()) {
     Ours ours(room);

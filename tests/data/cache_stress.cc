@@ -1,17 +1,19 @@
 // Many processes use one cache at once, and are killed at random:
 //
 //     cache_stress DIR PROCESSES OBJECTS KILOBYTES LIMIT_KILOBYTES SECONDS KILLS_A_SECOND
+//     [unlocked]
 //
 // The server is a function that makes an object's bytes, a piece at a time. Each process asks for
 // objects in an order of its own, fetches those that are its to fetch, reads along where another
 // one is at it, and compares every byte. At the end nobody is killed any more: everything must
 // still work, the sum of what is stored be right, and nothing be left over. Prints what was
-// counted.
+// counted. "unlocked": locks do nothing here (no_locks.cc), so that objects may be fetched more
+// often, and the limit be exceeded meanwhile; but no byte may be wrong.
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -41,12 +45,22 @@ struct Plan {
   int processes = 0, objects = 0;
   std::uint64_t bytes = 0, limit = 0;
   double seconds = 0, kills = 0;
+  bool has_locks = true;
 };
 
 // In memory that all processes share.
 struct Counters {
-  std::atomic<std::uint64_t> hits, fetched, followed, wrong, refused, over_limit;
+  std::atomic<std::uint64_t> hits, fetched, followed, wrong, refused, beyond, largest;
 };
+
+prep::CacheOptions options_of(const Plan& plan) {
+  prep::CacheOptions options;
+  options.directory = plan.directory;
+  options.max_bytes = plan.limit;
+  options.min_free = 0;
+  options.part_size = kPartSize;
+  return options;
+}
 
 prep::CacheKey key_of(const Plan& plan, int object) {
   return {"http://server", "bucket", "object " + std::to_string(object), "etag",
@@ -125,7 +139,7 @@ void use(prep::Cache& cache, const Plan& plan, int object, Counters& counters) {
 
 [[noreturn]] void work(const Plan& plan, unsigned seed, Clock::time_point end, Counters& counters) {
   std::minstd_rand random(seed);
-  prep::Cache cache({plan.directory, plan.limit, 0, kPartSize});
+  prep::Cache cache(options_of(plan));
   while (Clock::now() < end) {
     try {
       use(cache, plan, static_cast<int>(random() % static_cast<unsigned>(plan.objects)), counters);
@@ -138,6 +152,42 @@ void use(prep::Cache& cache, const Plan& plan, int object, Counters& counters) {
     }
   }
   _exit(0);
+}
+
+// Names of files below DIR/name with their sizes, links with those of nothing.
+std::map<std::string, std::uint64_t> files_in(const Plan& plan, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::uint64_t> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(plan.directory + "/" + name, error), end;
+       !error && it != end; it.increment(error)) {
+    struct stat st {};
+    const std::string path = it->path();
+    if (lstat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode)) {
+      files[path] = S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : 0;
+    }
+  }
+  return files;
+}
+
+std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files, std::size_t name_size) {
+  std::uint64_t sum = 0;
+  for (const auto& [path, size] : files) {
+    if (path.size() - path.rfind('/') - 1 == name_size) sum += size;
+  }
+  return sum;
+}
+
+// What is stored, and what is coming. Objects first: what is finished in between is counted once at
+// most.
+[[noreturn]] void watch(const Plan& plan, Counters& counters) {
+  for (;;) {
+    const std::uint64_t bytes =
+        sum_of(files_in(plan, "objects"), 64) + sum_of(files_in(plan, "partial"), 64);
+    counters.largest = std::max(counters.largest.load(), bytes);
+    counters.beyond += bytes > plan.limit;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 // Starts processes, kills some and starts others in their places. Whether none ended by itself with
@@ -153,6 +203,9 @@ bool run(const Plan& plan, double seconds, double kills, Counters& counters) {
     if (child == 0) work(plan, seed, end, counters);
   };
   for (pid_t& child : children) start(child);
+  // A process of its own: who forks should have no threads.
+  const pid_t watcher = fork();
+  if (watcher == 0) watch(plan, counters);
   std::minstd_rand random(seed);
   bool good = true;
   while (kills > 0 && Clock::now() < end) {
@@ -169,23 +222,37 @@ bool run(const Plan& plan, double seconds, double kills, Counters& counters) {
     waitpid(child, &status, 0);
     good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
+  kill(watcher, SIGKILL);
+  waitpid(watcher, nullptr, 0);
   return good;
 }
 
-std::uint64_t files_in(const std::string& directory) {
-  std::uint64_t files = 0;
-  if (DIR* const raw = opendir(directory.c_str())) {
-    while (const dirent* entry = readdir(raw)) files += entry->d_name[0] != '.';
-    closedir(raw);
+// Every object with its description and its link, nothing else, and the sum that the cache keeps.
+bool is_consistent(const Plan& plan, std::uint64_t stored) {
+  const auto objects = files_in(plan, "objects"), links = files_in(plan, "current");
+  std::size_t wrong = 0, whole = 0;
+  for (const auto& [path, size] : objects) {
+    const bool is_description = path.ends_with(".json");
+    const std::string object = is_description ? path.substr(0, path.size() - 5) : path;
+    if (!objects.count(object) || !objects.count(object + ".json")) ++wrong;
+    whole += !is_description;
   }
-  return files;
+  for (const auto& [path, size] : links) wrong += access(path.c_str(), F_OK) != 0;
+  std::uint64_t sum[3] = {};
+  const prep::Fd file(open((plan.directory + "/space").c_str(), O_RDONLY));
+  const bool is_read = pread(file.get(), sum, sizeof sum, 0) == sizeof sum;
+  const bool is_sum = is_read && sum[1] == 0 && sum[2] == stored;
+  std::printf("sum %lu of %lu, objects %zu, links %zu, wrong %zu\n", sum[2], stored, whole,
+              links.size(), wrong);
+  return wrong == 0 && links.size() == whole && (is_sum || !plan.has_locks);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 8) {
-    std::fprintf(stderr, "usage: cache_stress DIR PROCESSES OBJECTS KB LIMIT_KB SECONDS KILLS\n");
+  if (argc != 8 && argc != 9) {
+    std::fprintf(
+        stderr, "usage: cache_stress DIR PROCESSES OBJECTS KB LIMIT_KB SECONDS KILLS [unlocked]\n");
     return 2;
   }
   const Plan plan{argv[1],
@@ -194,30 +261,33 @@ int main(int argc, char** argv) {
                   std::stoull(argv[4]) * 1000,
                   std::stoull(argv[5]) * 1000,
                   std::atof(argv[6]),
-                  std::atof(argv[7])};
+                  std::atof(argv[7]),
+                  argc == 8};
   void* const memory =
       mmap(nullptr, sizeof(Counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Counters& counters = *new (memory) Counters{};
   bool good = run(plan, plan.seconds, plan.kills, counters);
   // Nobody is killed any more.
   good &= run(plan, std::max(1.0, plan.seconds / 4), 0, counters);
-  prep::Cache cache({plan.directory, plan.limit, 0, kPartSize});
+  prep::Cache cache(options_of(plan));
   for (int object = 0; object < plan.objects; ++object) use(cache, plan, object, counters);
   cache.remove_partials();
   const prep::CacheStatus status = cache.status();
   std::uint64_t described = 0;
   for (const prep::CacheEntry& entry : cache.entries()) described += entry.sha256 == "digest";
-  const std::uint64_t left = files_in(plan.directory + "/partial");
+  const std::size_t left = files_in(plan, "partial").size();
   std::printf(
-      "hits %lu fetched %lu followed %lu refused %lu wrong %lu; stored %lu of %lu in %lu, "
-      "described %lu, left over %lu\n",
+      "hits %lu fetched %lu followed %lu refused %lu wrong %lu; at most %lu of %lu, beyond %lu "
+      "times; stored %lu in %lu, described %lu, left over %zu\n",
       counters.hits.load(), counters.fetched.load(), counters.followed.load(),
-      counters.refused.load(), counters.wrong.load(), status.bytes, plan.limit, status.entries,
-      described, left);
-  good &= counters.wrong == 0 && left == 0 && status.bytes <= plan.limit &&
-          described == status.entries && status.entries > 0;
-  // Evicting all shows whether the sum was right.
+      counters.refused.load(), counters.wrong.load(), counters.largest.load(), plan.limit,
+      counters.beyond.load(), status.bytes, status.entries, described, left);
+  good &= is_consistent(plan, status.bytes);
+  good &= counters.wrong == 0 && (left == 0 || !plan.has_locks) && described == status.entries &&
+          status.entries > 0;
+  good &= status.bytes <= plan.limit && (counters.beyond == 0 || !plan.has_locks);
   cache.evict(~std::uint64_t{0});
-  good &= cache.status().bytes == 0;
+  good &= cache.status().bytes == 0 && files_in(plan, "objects").empty() &&
+          files_in(plan, "current").empty();
   return good ? 0 : 1;
 }

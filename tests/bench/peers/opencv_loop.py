@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-KEEP = {"MALLOC_MMAP_THRESHOLD_": str(64 << 20), "MALLOC_TRIM_THRESHOLD_": str(256 << 20)}
+KEEP = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 if any(os.environ.get(name) != value for name, value in KEEP.items()):
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP})
 
