@@ -36,7 +36,7 @@ class ArrayFinisher {
                     const std::function<void(std::size_t, std::size_t, std::span<float>)>& f) const;
 
   ArrayStore& store_;
-  const Crew& crew_;
+  const Crew crew_;
 };
 
 // Puts a block [channels, frequencies, times] as elements of that type: float32, float16, uint8.

@@ -37,7 +37,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 }
 
 @test "version and help go to standard output" {
-  for tool in prep-bench prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-verify; do
+  for tool in prep-bench prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-stage prep-verify; do
     run_apart $tool --version
     [ "$status" -eq 0 ]
     [[ "$output" =~ ^$tool\ \(preptools\)\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
@@ -49,7 +49,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 }
 
 @test "every option of --help is documented, and the tool's page lists no other" {
-  for tool in prep-bench prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-verify; do
+  for tool in prep-bench prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-stage prep-verify; do
     $tool --help | grep -oE -- '--[a-z][a-z-]+' | sort -u > help
     grep -ohE -- '`(-[a-zA-Z], )?--[a-z][a-z-]+' "$PREP_SOURCE/docs/$tool.md" \
       "$PREP_SOURCE/docs/common-options.md" | grep -oE -- '--[a-z-]+' | sort -u > documented
