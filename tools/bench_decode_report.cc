@@ -282,10 +282,10 @@ BenchReport report_decoding(const DecodeMeasurements& results, const DecodeBench
   for (const PictureSet& set : results.sets) {
     if (set.variant == options.variants[0] || set.name != "JPEG") pictures += set.pictures.size();
   }
-  report.subtitle = fmt::format("{} pictures of {} samples, {} runs after {} to warm up",
+  report.subtitle = fmt::format("{} pictures of {} samples, {} run{} after {} to warm up",
                                 number_cell(static_cast<double>(pictures)).text,
                                 number_cell(static_cast<double>(results.choice.seen)).text,
-                                options.runs, options.warmup);
+                                options.runs, options.runs == 1 ? "" : "s", options.warmup);
   report.json["settings"] = settings_json(options);
   report.json["data"] = {{"samples", results.choice.seen},
                          {"saw_all", results.choice.saw_all},

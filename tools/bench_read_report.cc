@@ -159,8 +159,9 @@ BenchReport report_reading(const ReadMeasurements& results, const ReadBenchOptio
   BenchReport report;
   add_surroundings(report, "read", paths);
   report.subtitle =
-      fmt::format("{}, up to {} samples of each input, {} runs", options.cold ? "cold" : "warm",
-                  number_cell(static_cast<double>(options.choice.count)).text, options.runs);
+      fmt::format("{}, up to {} samples of each input, {} run{}", options.cold ? "cold" : "warm",
+                  number_cell(static_cast<double>(options.choice.count)).text, options.runs,
+                  options.runs == 1 ? "" : "s");
   report.json["settings"] = {
       {"cold", options.cold},        {"samples", options.choice.count},
       {"seed", options.choice.seed}, {"warmup", options.cold ? 0 : options.warmup},

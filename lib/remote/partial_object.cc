@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,26 +81,43 @@ long futex(std::uint64_t* word, int operation, std::uint32_t value, const timesp
                  nullptr, 0);
 }
 
+[[noreturn]] void fail_full(const std::string& path, std::uint64_t size, std::uint64_t free) {
+  fail(Code::io, "{}: the disk is full: {} are needed, {} are free", printable(path),
+       human_bytes(size), human_bytes(free));
+}
+
+// In memory, taking room is clearing it, which costs as much as the download; there it is enough to
+// know that there is some.
+bool is_in_memory(int fd) {
+  struct statfs fs {};
+  return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
 // Takes the room now, so that a disk that is too small shows before the download. Not with
-// posix_fallocate(), which writes into every block where the file system cannot do it.
+// posix_fallocate(), which writes into every block where the file system cannot do it. Bytes that
+// are `mapped` need their room, or they would be a SIGBUS later.
 void reserve(int fd, std::uint64_t size, const std::string& path) {
   if (size == 0) return;
-  int error = 0;
-  while (fallocate(fd, 0, 0, static_cast<off_t>(size)) != 0 && (error = errno) == EINTR) {
-    check_interrupt();
+  struct statvfs space {};
+  const bool is_known = fstatvfs(fd, &space) == 0;
+  const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
+  int error = EOPNOTSUPP;
+  if (!is_in_memory(fd)) {
     error = 0;
+    while (fallocate(fd, 0, 0, static_cast<off_t>(size)) != 0 && (error = errno) == EINTR) {
+      check_interrupt();
+      error = 0;
+    }
   }
   if (error == 0) return;
   if (error == EOPNOTSUPP || error == ENOSYS) {
+    struct stat st {};
+    const bool is_new = fstat(fd, &st) == 0 && st.st_blocks == 0;
+    if (is_known && is_new && space.f_blocks > 0 && size > free) fail_full(path, size, free);
     if (ftruncate(fd, static_cast<off_t>(size)) == 0) return;
     fail_errno(errno, "resize", path);
   }
-  struct statvfs space {};
-  if (error == ENOSPC && statvfs(path.c_str(), &space) == 0) {
-    const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
-    fail(Code::io, "{}: the disk is full: {} are needed, {} are free", printable(path),
-         human_bytes(size), human_bytes(free));
-  }
+  if (error == ENOSPC && is_known) fail_full(path, size, free);
   fail_errno(error, "get room for", path);
 }
 

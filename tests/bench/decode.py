@@ -5,7 +5,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 
 import harness
@@ -20,23 +19,22 @@ def on_last_core(*command):
     return ["taskset", "-c", str(harness.cores()[-1]), *command]
 
 
-def compiled_loop(scratch):
-    program = os.path.join(scratch, "turbojpeg_loop")
-    subprocess.run(["cc", "-O2", "-o", program, os.path.join(harness.PEERS, "turbojpeg_loop.c"),
+def compile_loops(scratch):
+    """The programs of LOOPS, as commands."""
+    turbojpeg, opencv = (os.path.join(scratch, name) for name in ("turbojpeg_loop", "opencv_loop"))
+    subprocess.run(["cc", "-O2", "-o", turbojpeg, os.path.join(harness.PEERS, "turbojpeg_loop.c"),
                     "-lturbojpeg"], check=True)
-    return [program]
-
-
-def loop_command(name, program):
-    if name == "turbojpeg":
-        return program
-    return [sys.executable, os.path.join(harness.PEERS, "opencv_loop.py"), name]
+    subprocess.run(["c++", "-O2", "-I/usr/include/opencv4", "-o", opencv,
+                    os.path.join(harness.PEERS, "opencv_loop.cc"), "-lopencv_imgcodecs",
+                    "-lopencv_core"], check=True)
+    return {"turbojpeg": [turbojpeg], "imdecode": [opencv, "imdecode"],
+            "imread": [opencv, "imread"]}
 
 
 def run_loop(command, files):
-    result = subprocess.run(on_last_core(*command, "1", *files), check=True, capture_output=True,
-                            text=True, env=harness.one_thread_environment())
-    return float(result.stdout)
+    result = subprocess.run(on_last_core(*command, "2", *files), check=True, capture_output=True,
+                            text=True)
+    return statistics.mean(map(float, result.stdout.split()))
 
 
 def run_ours(tool, scratch, files, seed):
@@ -44,7 +42,7 @@ def run_ours(tool, scratch, files, seed):
     with open(names, "w", encoding="utf-8") as file:
         file.write("\0".join(files))
     subprocess.run(on_last_core(tool, "decode", "list0:" + names, "--decoders", DECODERS,
-                                "--samples", str(len(files)), "--runs", "1", "--seed", str(seed),
+                                "--samples", str(len(files)), "--runs", "2", "--seed", str(seed),
                                 "--json", out, "--quiet"),
                    check=True, stdout=subprocess.DEVNULL)
     with open(out, encoding="utf-8") as file:
@@ -62,7 +60,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         corpus = harness.stage(arguments.corpus, scratch, arguments.limit)
         files = [os.path.join(scratch, name) for name in corpus.names]
-        program = compiled_loop(scratch)
+        commands = compile_loops(scratch)
         for run in range(arguments.runs):
             rates = run_ours(tool, scratch, files, run)
             for case, rate in rates.items():
@@ -70,7 +68,7 @@ def main():
             memory = {name: rate for (name, place), rate in rates.items() if place == "memory"}
             rankings.append(sorted(memory, key=memory.get, reverse=True))
             for name in LOOPS:
-                loops[name].append(run_loop(loop_command(name, program), files))
+                loops[name].append(run_loop(commands[name], files))
     report(arguments, corpus, ours, loops, rankings)
 
 
