@@ -94,8 +94,7 @@ bool is_in_memory(int fd) {
 }
 
 // Takes the room now, so that a disk that is too small shows before the download. Not with
-// posix_fallocate(), which writes into every block where the file system cannot do it. Bytes that
-// are `mapped` need their room, or they would be a SIGBUS later.
+// posix_fallocate(), which writes into every block where the file system cannot do it.
 void reserve(int fd, std::uint64_t size, const std::string& path) {
   if (size == 0) return;
   struct statvfs space {};

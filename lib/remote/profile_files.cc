@@ -112,7 +112,7 @@ class Parser {
   void parse_continuation(std::string_view text) {
     if (!section_) return;
     if (!has_children_) {
-      (*section_)[setting_] += "\n" + std::string(text);
+      (*section_)[setting_].append(1, '\n').append(text);
       return;
     }
     const std::size_t equals = text.find('=');

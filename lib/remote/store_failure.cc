@@ -142,7 +142,7 @@ std::string what_happened(const StoreFailure& failure) {
   const int status = failure.response.status;
   if (status != 0 && (failure.kind == Kind::complete || !is_success(status))) {
     text = fmt::format("HTTP status {}", status);
-    if (!failure.s3.code.empty()) text += " " + printable(failure.s3.code);
+    if (!failure.s3.code.empty()) text.append(1, ' ').append(printable(failure.s3.code));
     if (!failure.s3.message.empty() && failure.s3.message != failure.s3.code)
       text += fmt::format(" ({})", printable(failure.s3.message));
     const std::string location = location_of(failure.response);

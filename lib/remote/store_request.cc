@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::size_t kMaxErrorBody = 64 << 10;
 constexpr int kMaxCorrections = 3;
-constexpr int kTriesOfUnknownServer = 3;
+// A server that never answered is probably named wrongly; one that says nothing for half a minute
+// has had its time.
+constexpr int kRetriesOfUnknownServer = 3, kRetriesAfterStall = 4;
 
 }  // namespace
 
@@ -194,8 +196,11 @@ void StoreRequest::try_again_at_once(const StoreFailure& failure) {
 }
 
 void StoreRequest::back_off(const StoreFailure& failure) {
-  const bool is_unknown = failure.kind == TransferResult::Kind::refused && !session_.has_answered;
-  if (!budget_.spend(is_unknown ? kTriesOfUnknownServer : INT_MAX)) return give_up(failure);
+  using Kind = TransferResult::Kind;
+  int most = INT_MAX;
+  if (failure.kind == Kind::refused && !session_.has_answered) most = kRetriesOfUnknownServer;
+  if (failure.kind == Kind::stalled) most = kRetriesAfterStall;
+  if (!budget_.spend(most)) return give_up(failure);
   ++session_.counters.retries;
   std::optional<double> retry_after;
   if (const std::string* value = failure.response.find("retry-after")) {

@@ -11,8 +11,8 @@ namespace {
 
 struct TemporaryFile {
   TemporaryFile() {
-    char name[] = "/tmp/cache_policy_test.XXXXXX";
-    close(mkstemp(name));
+    std::string name = (std::filesystem::temp_directory_path() / "cache_policy_test.XXXXXX").string();
+    close(mkstemp(name.data()));
     path = name;
   }
   ~TemporaryFile() { unlink(path.c_str()); }

@@ -50,8 +50,8 @@ std::string multipart_etag(const std::string& body, std::size_t part_size) {
 class Directory {
  public:
   Directory() {
-    char name[] = "/tmp/fetcher-test-XXXXXX";
-    path_ = mkdtemp(name);
+    std::string name = (std::filesystem::temp_directory_path() / "fetcher-test-XXXXXX").string();
+    path_ = mkdtemp(name.data());
   }
   ~Directory() { [[maybe_unused]] const int result = system(("rm -rf " + path_).c_str()); }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
@@ -313,11 +313,10 @@ TEST_CASE("a write that fails ends the job") {
   LoopbackServer server([&](const LoopbackRequest& r) { return test::serve(r, body, "tag"); });
   ObjectStore store(options_for(server));
   Fetcher fetcher(store, {});
-  const auto target =
-      std::make_shared<SmallFileTarget>("/nonexistent/x", "/nonexistent/.x", 500'000);
+  const auto target = std::make_shared<SmallFileTarget>("/dev/null/x", "/dev/null/.x", 500'000);
   const Result result = submit(fetcher, object_of(body, "tag"), target).get();
   REQUIRE(result.error);
-  CHECK_THAT(result.error->what(), Contains("/nonexistent"));
+  CHECK_THAT(result.error->what(), Contains("/dev/null/"));
 }
 
 TEST_CASE("sixteen MD5s at once are sixteen MD5s") {

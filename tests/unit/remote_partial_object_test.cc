@@ -17,8 +17,8 @@ namespace {
 
 struct TemporaryDirectory {
   TemporaryDirectory() {
-    char name[] = "/tmp/partial_object_test.XXXXXX";
-    path = mkdtemp(name);
+    std::string name = (std::filesystem::temp_directory_path() / "partial_object_test.XXXXXX").string();
+    path = mkdtemp(name.data());
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path); }
   std::string in(const std::string& name) const { return path + "/" + name; }
