@@ -7,16 +7,13 @@
 
 #include "lib/measure/html_page.h"
 #include "lib/measure/statistics.h"
+#include "tools/report_text.h"
 
 namespace prep {
 
 struct BenchReport {
-  using Cell = measure::HtmlPage::Cell;
-  struct Table {
-    std::string caption;
-    std::vector<std::string> head;
-    std::vector<std::vector<Cell>> rows;
-  };
+  using Cell = ReportTable::Cell;
+  using Table = ReportTable;
   struct Chart {
     std::string caption, svg;
   };
@@ -39,9 +36,6 @@ std::string report_text(const BenchReport& report);
 // Prints the text to standard output; writes the files where their paths are not empty.
 void publish(const BenchReport& report, const std::string& json_path, const std::string& html_path);
 
-// Cells of tables.
-BenchReport::Cell text_cell(std::string text);
-BenchReport::Cell number_cell(double value, int digits = 0);  // "12,345.6"
 // {"mean", "deviation", "min", "max"}.
 nlohmann::ordered_json moments_json(const measure::Moments& moments);
 

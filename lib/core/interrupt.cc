@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -109,6 +110,7 @@ void check_interrupt() {
 }
 
 RemoveOnSignal::RemoveOnSignal(const std::string& path) : path_(strdup(path.c_str())) {
+  if (!path_) throw std::bad_alloc();
   slot_ = g_paths.add(path_);
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -128,7 +127,7 @@ class Pipeline {
     }
     try {
       threads_.emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {
+    } catch (...) {
       // No more threads to be had: those that are there do the work.
       --helpers_;
       --granted_;
@@ -140,21 +139,36 @@ class Pipeline {
   void work(bool first) {
     const InterruptibleThread interruptible;
     Lock lock(mutex_);
-    while (!finished()) {
-      if (interrupt_signal()) {
-        stop(lock, [] { check_interrupt(); });
-      } else if (can_write()) {
-        write_oldest(lock);
-      } else if (can_assist()) {
-        assist(lock);
-      } else if (can_read()) {
-        read_and_process(lock);
-      } else if (first || !slots_.shared()) {
-        changed_.wait_for(lock, std::chrono::milliseconds(200));
-      } else if (changed_.wait_for(lock, kIdleBeforeRelease) == std::cv_status::timeout) {
-        return;
+    bool is_needed = true;
+    while (is_needed && !finished()) {
+      try {
+        is_needed = do_something(lock, first);
+      } catch (...) {
+        // Ends the run, unless something ended it before. No other thread waits for what this one
+        // had begun.
+        if (!lock.owns_lock()) lock.lock();
+        if (!error_) error_ = std::current_exception();
+        changed_.notify_all();
       }
     }
+  }
+
+  // Takes the most urgent of the things to do, or waits for one; false if this thread has been idle
+  // for so long that its slot should be another's.
+  bool do_something(Lock& lock, bool first) {
+    check_interrupt();
+    if (can_write()) {
+      write_oldest(lock);
+    } else if (can_assist()) {
+      assist(lock);
+    } else if (can_read()) {
+      read_and_process(lock);
+    } else if (first || !slots_.shared()) {
+      changed_.wait_for(lock, std::chrono::milliseconds(200));
+    } else {
+      return changed_.wait_for(lock, kIdleBeforeRelease) == std::cv_status::no_timeout;
+    }
+    return true;
   }
 
   bool finished() const { return error_ || (source_ended_ && !reading_ && batches_.empty()); }
@@ -166,19 +180,7 @@ class Pipeline {
             (samples_in_flight_ < max_samples_ && bytes_in_flight_ < options_.max_bytes));
   }
 
-  // Runs f(); what it throws ends the run, unless something ended it before.
-  template <typename F>
-  void stop(Lock& lock, F f) {
-    if (!lock.owns_lock()) lock.lock();
-    try {
-      f();
-    } catch (...) {
-      if (!error_) error_ = std::current_exception();
-    }
-    changed_.notify_all();
-  }
-
-  // --- the four things to do --------------------------------------------------------------------
+  // --- the four things to do: what they throw ends the run --------------------------------------
 
   void read_and_process(Lock& lock) {
     reading_ = true;
@@ -217,15 +219,9 @@ class Pipeline {
   // Takes a batch through the stage; comes back with the lock.
   void process(Lock& lock, Batch& batch) {
     const auto start = std::chrono::steady_clock::now();
-    std::exception_ptr error;
-    try {
-      for (Item& item : batch.items) process(item);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    for (Item& item : batch.items) process(item);
     const auto each = (std::chrono::steady_clock::now() - start) / batch.items.size();
     lock.lock();
-    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
     batch_size_ = std::clamp<std::size_t>(
         each.count() > 0 ? static_cast<std::size_t>(kBatchTime / each) : kLargestBatch, 1,
         kLargestBatch);
@@ -317,18 +313,12 @@ class Pipeline {
     writing_ = true;
     Batch& batch = *batches_.front();
     lock.unlock();
-    std::exception_ptr error;
-    try {
-      for (Item& item : batch.items) {
-        if (!sink_.concurrent()) put(item);
-        done_(item.outcome);
-      }
-    } catch (...) {
-      error = std::current_exception();
+    for (Item& item : batch.items) {
+      if (!sink_.concurrent()) put(item);
+      done_(item.outcome);
     }
     lock.lock();
     writing_ = false;
-    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
     samples_in_flight_ -= batch.items.size();
     bytes_in_flight_ -= batch.bytes;
     batches_.pop_front();
@@ -341,16 +331,9 @@ class Pipeline {
     assisting_ = true;
     may_assist_ = false;  // until more is written, or this finds that there is more to do
     lock.unlock();
-    bool did = false;
-    std::exception_ptr error;
-    try {
-      did = sink_.assist();
-    } catch (...) {
-      error = std::current_exception();
-    }
+    const bool did = sink_.assist();
     lock.lock();
     assisting_ = false;
-    if (error) return stop(lock, [&] { std::rethrow_exception(error); });
     may_assist_ = may_assist_ || did;
   }
 

@@ -1,6 +1,5 @@
 #include "lib/core/shared_work.h"
 
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -59,7 +58,7 @@ class Helpers {
         }
         slots_->release();
       });
-    } catch (const std::system_error&) {
+    } catch (...) {
       slots_->release();  // no more threads to be had: those that are there do the work
     }
   }

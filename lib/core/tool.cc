@@ -7,6 +7,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/interrupt.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr int kExitFailed = 1, kExitUsage = 2, kExitBadSamples = 3;
 constexpr const char* kToolGroup = "Options";
 constexpr const char* kCommonGroup = "Common options";
+constexpr const char* kOutOfMemory = "out of memory";
 
 struct CommonOptions {
   std::vector<std::string> inputs;
@@ -162,6 +165,12 @@ class Run {
       reporter_.error(error.what());
       exit_code = error.code() == Code::usage ? kExitUsage : kExitFailed;
       sink_.reset();
+      say_failed();
+    } catch (const std::bad_alloc&) {
+      // First of all: with what the output held, there may be enough again.
+      sink_.reset();
+      reporter_.error(kOutOfMemory);
+      exit_code = kExitFailed;
       say_failed();
     } catch (const std::exception& error) {
       reporter_.error(error.what());
@@ -349,12 +358,9 @@ std::unique_ptr<Source> Tool::make_source(const RunContext& run) {
   return run.containers.open_source(run.inputs, run.source_options);
 }
 
-int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
-  open_standard_streams();
-  keep_freed_memory();
-  install_signal_handlers();
-  // What prints for people or filters dies quietly when its reader has seen enough (`| head`).
-  if (!tool.has_output()) signal(SIGPIPE, SIG_DFL);
+namespace {
+
+int parse_and_run(Tool& tool, const Containers& containers, int argc, char** argv) {
   const ToolInfo info = tool.info();
   CLI::App app(info.summary, info.name);
   app.set_version_flag("--version", fmt::format("{} (preptools) {}", info.name, kVersion));
@@ -376,6 +382,32 @@ int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   } catch (const Error& error) {
     const bool usage = error.code() == Code::usage;
     exit_code = report_error(info, usage ? kExitUsage : kExitFailed, error.what());
+  }
+  return exit_code;
+}
+
+// When there was not even memory for a message: this one needs none.
+void say_out_of_memory(const char* program) {
+  char text[128];
+  const int size = std::snprintf(text, sizeof text, "%.100s: error: %s\n",
+                                 program ? basename(program) : "prep", kOutOfMemory);
+  // Nothing can be done about a failure here.
+  [[maybe_unused]] const auto n = write(STDERR_FILENO, text, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
+  open_standard_streams();
+  keep_freed_memory();
+  install_signal_handlers();
+  // What prints for people or filters dies quietly when its reader has seen enough (`| head`).
+  if (!tool.has_output()) signal(SIGPIPE, SIG_DFL);
+  int exit_code = kExitFailed;
+  try {
+    exit_code = parse_and_run(tool, containers, argc, argv);
+  } catch (const std::bad_alloc&) {
+    say_out_of_memory(argv[0]);
   }
   if (const int number = interrupt_signal()) die_by_signal(number);
   return exit_code;

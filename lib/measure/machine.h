@@ -10,6 +10,8 @@ namespace prep::measure {
 // "type", "bytes"}]}, "memory_bytes", "system", "kernel", "libc", "load": the average over a
 // minute}; "" or 0 where the system does not tell.
 nlohmann::ordered_json describe_machine();
+// The same in a few words: "AMD EPYC 7B13, 2 of 2 CPUs usable, Linux 6.1.0, load 0.5".
+std::string machine_sentence(const nlohmann::ordered_json& machine);
 
 // What lies below a path: {"path", "mount", "file_system", "device", "kind", "model"}. `kind` is
 // "nvme", "ssd", "hdd", "virtual" (a disk that a hypervisor makes up: what is behind it is not

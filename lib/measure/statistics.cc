@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <random>
+#include <utility>
 
 namespace prep::measure {
 namespace {
@@ -32,12 +32,7 @@ double lower_share(std::size_t count) {
   return std::erfc(width / std::numbers::sqrt2) / 2;
 }
 
-// An index below `count`, the same on every machine, which the standard's distributions are not.
-std::size_t draw(std::mt19937_64& random, std::size_t count) {
-  return static_cast<std::size_t>((static_cast<unsigned __int128>(random()) * count) >> 64);
-}
-
-// The ratios of resampled sums, sorted; empty if one has nothing below the line.
+// The ratios of resampled sums; empty if one has nothing below the line.
 std::vector<double> replicate(std::span<const double> numerators,
                               std::span<const double> denominators, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -45,20 +40,14 @@ std::vector<double> replicate(std::span<const double> numerators,
   for (double& ratio : ratios) {
     double numerator = 0, denominator = 0;
     for (std::size_t i = 0; i < numerators.size(); ++i) {
-      const std::size_t picked = draw(random, numerators.size());
+      const std::size_t picked = draw_below(random, numerators.size());
       numerator += numerators[picked];
       denominator += denominators[picked];
     }
     if (denominator == 0) return {};
     ratio = numerator / denominator;
   }
-  std::sort(ratios.begin(), ratios.end());
   return ratios;
-}
-
-Interval open_interval(double value) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return {value, value >= 0 ? 0 : -kInfinity, kInfinity};
 }
 
 }  // namespace
@@ -97,13 +86,28 @@ Interval ratio_of_sums(std::span<const double> numerators, std::span<const doubl
   const std::size_t count = numerators.size();
   if (count >= population) return {value, value, value};
   if (count == 1) return open_interval(value);
-  const std::vector<double> ratios = replicate(numerators, denominators, seed);
+  std::vector<double> ratios = replicate(numerators, denominators, seed);
   if (ratios.empty()) return open_interval(value);
+  return bootstrap_interval(value, std::move(ratios), count, population);
+}
+
+Interval bootstrap_interval(double value, std::vector<double> replicates, std::size_t count,
+                            std::uint64_t population) {
+  std::sort(replicates.begin(), replicates.end());
   const double share = lower_share(count);
   const double correction =
       std::sqrt(1 - static_cast<double>(count) / static_cast<double>(population));
-  return {value, value + correction * (quantile(ratios, share) - value),
-          value + correction * (quantile(ratios, 1 - share) - value)};
+  return {value, value + correction * (quantile(replicates, share) - value),
+          value + correction * (quantile(replicates, 1 - share) - value)};
+}
+
+Interval open_interval(double value) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return {value, value >= 0 ? 0 : -kInfinity, kInfinity};
+}
+
+std::size_t draw_below(std::mt19937_64& random, std::size_t count) {
+  return static_cast<std::size_t>((static_cast<unsigned __int128>(random()) * count) >> 64);
 }
 
 }  // namespace prep::measure

@@ -1,7 +1,9 @@
 // Numbers that were measured, and how sure one can be of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -32,5 +34,14 @@ struct Interval {
 // not 0.
 Interval ratio_of_sums(std::span<const double> numerators, std::span<const double> denominators,
                        std::uint64_t population, std::uint64_t seed);
+
+// The same interval about `value` for any estimate from `count` (at least 2) of `population`
+// samples: out of what the estimate is for resamples of the sample (at least one).
+Interval bootstrap_interval(double value, std::vector<double> replicates, std::size_t count,
+                            std::uint64_t population);
+// From minus or, for what cannot be negative, from 0 to infinity.
+Interval open_interval(double value);
+// A number below `count`, the same on every machine, which the standard's distributions are not.
+std::size_t draw_below(std::mt19937_64& random, std::size_t count);
 
 }  // namespace prep::measure

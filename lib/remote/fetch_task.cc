@@ -278,6 +278,7 @@ FetchTask::Outcome FetchTask::conclude() {
   if (frontier() != target_.size() || hashed_by_all() != target_.size()) return Outcome::running;
   if (part_size_ == PartSize::asked) return Outcome::running;
   const auto verdict = judge();
+  if (!verdict && part_size_ == PartSize::secret) return Outcome::undigested;
   if (!verdict) {
     part_size_ = PartSize::asked;
     return Outcome::unsure;
@@ -287,6 +288,10 @@ FetchTask::Outcome FetchTask::conclude() {
 
 void FetchTask::set_part_size(std::uint64_t part_size) {
   const std::lock_guard lock(mutex_);
+  if (part_size == 0) {
+    part_size_ = PartSize::secret;
+    return;
+  }
   part_size_ = PartSize::known;
   // begin() starts with the size that is right from then on.
   if (part_size != multipart_->part_size()) multipart_ = multipart_->with_part_size(part_size);
@@ -335,14 +340,23 @@ std::optional<ObjectChecker::Verdict> FetchTask::judge() {
 }
 
 std::optional<ObjectChecker::Verdict> FetchTask::judge_parts() {
-  if (!multipart_) {
-    fetched_.method = "multipart ETag of parts of an unknown size";
-    return ObjectChecker::Verdict::unverified;
+  using Verdict = ObjectChecker::Verdict;
+  if (multipart_) {
+    fetched_.method = multipart_->method();
+    if (multipart_->is_right()) return Verdict::verified;
+    if (part_size_ == PartSize::guessed) return std::nullopt;
+    if (part_size_ == PartSize::known) return Verdict::wrong;
+    if (auto next = multipart_->with_next_guess()) {
+      multipart_ = std::move(next);
+      return std::nullopt;
+    }
   }
-  fetched_.method = multipart_->method();
-  if (multipart_->is_right()) return ObjectChecker::Verdict::verified;
-  if (part_size_ == PartSize::guessed) return std::nullopt;
-  return ObjectChecker::Verdict::wrong;
+  fetched_.method = "multipart ETag of parts of an unknown size";
+  // Damaged, or cut in another way? Chance does not damage the same bytes twice in the same way.
+  const std::string etag = multipart_ ? multipart_->value() : "";
+  if (etag == first_etag_) return Verdict::unverified;
+  first_etag_ = etag;
+  return Verdict::wrong;
 }
 
 }  // namespace prep

@@ -63,9 +63,10 @@ class FetchTask {
   bool work(const FetchStreamPtr& stream, BlockPool& pool);
   enum class Outcome {
     running,
-    again,     // there are ranges to be asked for once more
-    unsure,    // set_part_size() is to be called with what the server says
-    finished,  // done() was called
+    again,       // there are ranges to be asked for once more
+    undigested,  // there is nothing to ask for, but more work
+    unsure,      // set_part_size() is to be called with what the server says
+    finished,    // done() was called
   };
   // After each work().
   Outcome conclude();
@@ -107,7 +108,9 @@ class FetchTask {
   std::uint64_t hashed_ = 0;
   bool is_hashing_ = false;
   bool is_restarting_ = false;  // what is under way is pointless; then all begins again
-  enum class PartSize { guessed, asked, known } part_size_ = PartSize::guessed;
+  // Of the parts in which the object was uploaded; `secret`: the server does not tell.
+  enum class PartSize { guessed, asked, known, secret } part_size_ = PartSize::guessed;
+  std::string first_etag_;  // secret: what the first download's bytes gave
   bool was_wrong_ = false, is_changed_ = false, is_concluded_ = false;
   std::optional<Error> error_;
 };

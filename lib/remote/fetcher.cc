@@ -240,6 +240,7 @@ void Fetcher::State::work(const FetchStreamPtr& stream) {
   for (const ObjectStore::Id id : task->pointless()) store.cancel(id);
   const FetchTask::Outcome outcome = task->conclude();
   if (outcome == FetchTask::Outcome::unsure) ask_part_size(task);
+  if (outcome == FetchTask::Outcome::undigested) schedule(std::make_shared<FetchStream>(task));
   const std::lock_guard lock(mutex);
   if (outcome == FetchTask::Outcome::again) active.push_front(task);
   if (outcome == FetchTask::Outcome::finished) {

@@ -49,13 +49,14 @@ std::string bytes_of_hex(std::string_view hex) {
 
 }  // namespace
 
-MultipartEtag::MultipartEtag(const ObjectInfo& object, std::uint64_t parts, std::uint64_t part_size,
-                             std::uint64_t group)
+MultipartEtag::MultipartEtag(const ObjectInfo& object, std::uint64_t parts,
+                             const std::vector<std::uint64_t>& sizes, std::uint64_t group)
     : size_(object.size),
       parts_(parts),
-      part_size_(part_size),
+      part_size_(sizes[0]),
       group_(group),
-      expected_(ascii_lower(object.etag)) {}
+      expected_(ascii_lower(object.etag)),
+      guesses_(sizes.rbegin(), sizes.rend() - 1) {}
 
 std::optional<MultipartEtag> MultipartEtag::of(const ObjectInfo& object, std::uint64_t most_bytes) {
   const std::uint64_t parts = parts_of(object.etag);
@@ -65,7 +66,7 @@ std::optional<MultipartEtag> MultipartEtag::of(const ObjectInfo& object, std::ui
   if (sizes.empty()) return std::nullopt;
   const std::uint64_t group = std::min<std::uint64_t>(most_bytes / sizes[0], Md5Lanes::kLanes);
   if (group < kFewest) return std::nullopt;
-  return MultipartEtag(object, parts, sizes[0], group);
+  return MultipartEtag(object, parts, sizes, group);
 }
 
 std::optional<MultipartEtag> MultipartEtag::with_part_size(std::uint64_t part_size) const {
@@ -128,9 +129,15 @@ void MultipartEtag::digest_one(int fd, const std::string& name) {
   ++done_;
 }
 
-bool MultipartEtag::is_right() const {
-  return fmt::format("{}-{}", hex_digest(Digest::Kind::md5, as_bytes(digests_)), done_) ==
-         expected_;
+std::optional<MultipartEtag> MultipartEtag::with_next_guess() const {
+  if (guesses_.empty()) return std::nullopt;
+  std::optional<MultipartEtag> other = with_part_size(guesses_.back());
+  if (other) other->guesses_.pop_back();
+  return other;
+}
+
+std::string MultipartEtag::value() const {
+  return fmt::format("{}-{}", hex_digest(Digest::Kind::md5, as_bytes(digests_)), done_);
 }
 
 std::string MultipartEtag::method() const {

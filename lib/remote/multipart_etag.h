@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/remote/object.h"
 
@@ -26,18 +27,23 @@ class MultipartEtag {
   // Of the next parts. `name` is for messages. throws Error io.
   void digest(int fd, const std::string& name);
 
-  bool is_right() const;
+  // With the next likeliest size; nothing if there is none.
+  std::optional<MultipartEtag> with_next_guess() const;
+
+  std::string value() const;  // when all is done
+  bool is_right() const { return value() == expected_; }
   std::string method() const;  // "multipart ETag of 8 MiB parts"
 
  private:
-  MultipartEtag(const ObjectInfo& object, std::uint64_t parts, std::uint64_t part_size,
-                std::uint64_t group);
+  MultipartEtag(const ObjectInfo& object, std::uint64_t parts,
+                const std::vector<std::uint64_t>& sizes, std::uint64_t group);
   void digest_side_by_side(int fd, const std::string& name, std::uint64_t parts);
   void digest_one(int fd, const std::string& name);
 
   std::uint64_t size_, parts_, part_size_, group_;
   std::string expected_;
-  std::uint64_t done_ = 0;  // parts
+  std::vector<std::uint64_t> guesses_;  // less likely sizes, the least likely first
+  std::uint64_t done_ = 0;              // parts
   std::string digests_;
 };
 

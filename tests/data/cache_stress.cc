@@ -32,13 +32,18 @@
 #include "lib/core/digest.h"
 #include "lib/core/error.h"
 #include "lib/remote/cache.h"
+#include "lib/remote/cache_directory.h"
+#include "lib/remote/cache_lock.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kPartSize = 64 << 10;
-constexpr std::size_t kPiece = 16 << 10;
+// A part is fetched in several pieces, and an object in several parts.
+std::uint64_t piece_size(std::uint64_t object) {
+  return std::max<std::uint64_t>(object / 256, 4 << 10);
+}
+std::uint64_t part_size(std::uint64_t object) { return 4 * piece_size(object); }
 
 struct Plan {
   std::string directory;
@@ -58,7 +63,7 @@ prep::CacheOptions options_of(const Plan& plan) {
   options.directory = plan.directory;
   options.max_bytes = plan.limit;
   options.min_free = 0;
-  options.part_size = kPartSize;
+  options.part_size = part_size(plan.bytes);
   return options;
 }
 
@@ -80,17 +85,25 @@ std::vector<std::uint8_t> bytes_of(int object, std::uint64_t offset, std::uint64
 
 // Whether the file holds the object's bytes in [from, to).
 bool is_right(int fd, int object, std::uint64_t from, std::uint64_t to) {
-  std::vector<std::uint8_t> found(to - from);
-  return pread(fd, found.data(), found.size(), static_cast<off_t>(from)) ==
-             static_cast<ssize_t>(found.size()) &&
-         found == bytes_of(object, from, found.size());
+  constexpr std::uint64_t kAtOnce = 256 << 10;
+  std::vector<std::uint8_t> found;
+  for (; from < to; from += found.size()) {
+    found.resize(std::min(kAtOnce, to - from));
+    if (pread(fd, found.data(), found.size(), static_cast<off_t>(from)) !=
+            static_cast<ssize_t>(found.size()) ||
+        found != bytes_of(object, from, found.size())) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void fetch(prep::Cache::Download& download, int object, Counters& counters) {
   prep::PartialObject& partial = download.partial();
   for (std::uint64_t part = 0; part < partial.parts(); ++part) {
     for (std::uint64_t at = partial.received(part); at < partial.part_bytes(part);) {
-      const std::uint64_t size = std::min<std::uint64_t>(kPiece, partial.part_bytes(part) - at);
+      const std::uint64_t size =
+          std::min(piece_size(partial.size()), partial.part_bytes(part) - at);
       const auto bytes = bytes_of(object, partial.part_offset(part) + at, size);
       std::this_thread::sleep_for(std::chrono::microseconds(100));
       partial.write(part, at, bytes);
@@ -129,11 +142,8 @@ void use(prep::Cache& cache, const Plan& plan, int object, Counters& counters) {
       return;
     }
     if (outcome.download) return fetch(*outcome.download, object, counters);
-    if (outcome.growing) {
-      follow(*outcome.growing, object, counters);
-    } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    if (outcome.growing) follow(*outcome.growing, object, counters);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
@@ -178,15 +188,19 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files, std::siz
   return sum;
 }
 
-// What is stored, and what is coming. Objects first: what is finished in between is counted once at
-// most.
+// What is stored, and what is coming, while nobody may change it.
 [[noreturn]] void watch(const Plan& plan, Counters& counters) {
   for (;;) {
-    const std::uint64_t bytes =
-        sum_of(files_in(plan, "objects"), 64) + sum_of(files_in(plan, "partial"), 64);
+    std::uint64_t bytes = 0;
+    {
+      const auto lock = prep::CacheLock::lock(plan.directory + "/space.lock", 0,
+                                              prep::CacheLock::Kind::exclusive);
+      bytes = sum_of(files_in(plan, "objects"), prep::CacheHash::kDigits) +
+              sum_of(files_in(plan, "partial"), prep::CacheHash::kDigits);
+    }
     counters.largest = std::max(counters.largest.load(), bytes);
     counters.beyond += bytes > plan.limit;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
