@@ -134,7 +134,9 @@ TEST_CASE("an object in parts is put together and checked") {
   CHECK(result.fetched.sha256 == hex_digest(Digest::Kind::sha256, as_bytes(body)));
   CHECK((result.fetched.verdict == Verdict::verified) == (etag != "no-md5" && etag.size() == 32));
   CHECK(contents(directory / "x") == body);
-  CHECK(fetcher.received() == body.size());
+  // That a size of parts cannot be learned is only believed when a second download agrees.
+  const int downloads = etag.find('-') == 32 ? 2 : 1;
+  CHECK(fetcher.received() == downloads * body.size());
   fetcher.wait();
 }
 
