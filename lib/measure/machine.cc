@@ -1,5 +1,6 @@
 #include "lib/measure/machine.h"
 
+#include <fmt/format.h>
 #include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -213,6 +214,16 @@ std::string kind_of_file_system(const std::string& file_system) {
   };
   if (is_one_of(kMemory)) return "ram";
   return is_one_of(kNetwork) || is_one_of(kObjects) ? "network" : "";
+}
+
+std::string machine_sentence(const Json& machine) {
+  const Json& cpu = machine["cpu"];
+  const std::string model = cpu["model"].get<std::string>();
+  const std::string governor = cpu["governor"].get<std::string>();
+  return fmt::format("{}, {} of {} CPUs usable{}, {}, load {:.1f}",
+                     model.empty() ? "a CPU of unknown model" : model, cpu["usable"].get<int>(),
+                     cpu["cpus"].get<int>(), governor.empty() ? "" : ", governor " + governor,
+                     machine["kernel"].get<std::string>(), machine["load"].get<double>());
 }
 
 Json describe_storage(const std::string& path) {
