@@ -95,7 +95,7 @@ HttpRequest StoreRequest::make_request(const Credentials& credentials) {
   request.headers = std::move(wanted.headers);
   const Fields signature = sign(request, credentials, endpoint.region, "s3", attempt_.sent_at);
   std::string url = endpoint.scheme + "://" + request.host + request.path;
-  if (!request.query.empty()) url += "?" + canonical_query(request.query);
+  if (!request.query.empty()) url.append(1, '?').append(canonical_query(request.query));
   Fields headers = std::move(request.headers);
   headers.insert(headers.end(), signature.begin(), signature.end());
   return {wanted.method, std::move(url), std::move(headers)};
