@@ -39,11 +39,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What is written or compared at once.
+constexpr std::uint64_t kLargestPiece = 256 << 10;
+
 // A part is fetched in several pieces, and an object in several parts.
 std::uint64_t piece_size(std::uint64_t object) {
-  return std::max<std::uint64_t>(object / 256, 4 << 10);
+  return std::clamp<std::uint64_t>(object / 256, 4 << 10, kLargestPiece);
 }
-std::uint64_t part_size(std::uint64_t object) { return 4 * piece_size(object); }
+std::uint64_t part_size(std::uint64_t object) {
+  return std::max(4 * piece_size(object), object / 64);
+}
 
 struct Plan {
   std::string directory;
@@ -72,26 +77,32 @@ prep::CacheKey key_of(const Plan& plan, int object) {
           plan.bytes - static_cast<std::uint64_t>(object % 7)};
 }
 
-std::uint8_t byte_at(int object, std::uint64_t offset) {
-  return static_cast<std::uint8_t>((offset * 2654435761u >> 7) ^
-                                   static_cast<unsigned>(object) * 31);
-}
-
-std::vector<std::uint8_t> bytes_of(int object, std::uint64_t offset, std::uint64_t size) {
-  std::vector<std::uint8_t> bytes(size);
-  for (std::uint64_t i = 0; i < size; ++i) bytes[i] = byte_at(object, offset + i);
-  return bytes;
+// The object's bytes, at most kLargestPiece of them. They come again after a prime number, so that
+// no two pieces of an object, nor two objects, look alike at the same place.
+prep::ByteView bytes_of(int object, std::uint64_t offset, std::uint64_t size) {
+  constexpr std::uint64_t kPeriod = 1'000'003;
+  static int made = -1;
+  static std::vector<std::uint8_t> bytes(kPeriod + kLargestPiece);
+  if (made != object) {
+    std::minstd_rand random(static_cast<unsigned>(object) + 1);
+    for (std::uint64_t i = 0; i < kPeriod; ++i) {
+      bytes[i] = static_cast<std::uint8_t>(random() >> 8);
+    }
+    std::copy_n(bytes.begin(), kLargestPiece, bytes.begin() + kPeriod);
+    made = object;
+  }
+  return prep::ByteView(bytes).subspan(offset % kPeriod, size);
 }
 
 // Whether the file holds the object's bytes in [from, to).
 bool is_right(int fd, int object, std::uint64_t from, std::uint64_t to) {
-  constexpr std::uint64_t kAtOnce = 256 << 10;
-  std::vector<std::uint8_t> found;
-  for (; from < to; from += found.size()) {
-    found.resize(std::min(kAtOnce, to - from));
-    if (pread(fd, found.data(), found.size(), static_cast<off_t>(from)) !=
-            static_cast<ssize_t>(found.size()) ||
-        found != bytes_of(object, from, found.size())) {
+  static std::vector<std::uint8_t> found(kLargestPiece);
+  for (std::uint64_t size = 0; from < to; from += size) {
+    size = std::min(kLargestPiece, to - from);
+    const ssize_t got = pread(fd, found.data(), size, static_cast<off_t>(from));
+    const prep::ByteView expected = bytes_of(object, from, size);
+    if (got != static_cast<ssize_t>(size) ||
+        !std::equal(expected.begin(), expected.end(), found.begin())) {
       return false;
     }
   }
@@ -104,9 +115,8 @@ void fetch(prep::Cache::Download& download, int object, Counters& counters) {
     for (std::uint64_t at = partial.received(part); at < partial.part_bytes(part);) {
       const std::uint64_t size =
           std::min(piece_size(partial.size()), partial.part_bytes(part) - at);
-      const auto bytes = bytes_of(object, partial.part_offset(part) + at, size);
       std::this_thread::sleep_for(std::chrono::microseconds(100));
-      partial.write(part, at, bytes);
+      partial.write(part, at, bytes_of(object, partial.part_offset(part) + at, size));
       at += size;
     }
   }
@@ -132,7 +142,7 @@ void follow(const prep::PartialObject& partial, int object, Counters& counters) 
 
 void use(prep::Cache& cache, const Plan& plan, int object, Counters& counters) {
   const prep::CacheKey key = key_of(plan, object);
-  for (int attempt = 0; attempt < 200; ++attempt) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
     auto outcome = cache.acquire(key);
     if (outcome.hold) {
       if (outcome.hold->size() != key.size || !is_right(outcome.hold->fd(), object, 0, key.size)) {
@@ -204,6 +214,14 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files, std::siz
   }
 }
 
+// Never -1, which kill() would take for everybody.
+pid_t start_process() {
+  const pid_t child = fork();
+  if (child >= 0) return child;
+  std::perror("fork");
+  std::exit(1);
+}
+
 // Starts processes, kills some and starts others in their places. Whether none ended by itself with
 // an error.
 bool run(const Plan& plan, double seconds, double kills, Counters& counters) {
@@ -213,12 +231,12 @@ bool run(const Plan& plan, double seconds, double kills, Counters& counters) {
   unsigned seed = static_cast<unsigned>(getpid());
   const auto start = [&](pid_t& child) {
     ++seed;
-    child = fork();
+    child = start_process();
     if (child == 0) work(plan, seed, end, counters);
   };
   for (pid_t& child : children) start(child);
   // A process of its own: who forks should have no threads.
-  const pid_t watcher = fork();
+  const pid_t watcher = start_process();
   if (watcher == 0) watch(plan, counters);
   std::minstd_rand random(seed);
   bool good = true;
