@@ -56,8 +56,8 @@ Compression detect_compression(ByteView head) {
 }
 
 bool is_plain_file(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const auto status = find_file(path);
+  if (!status || !S_ISREG(status->st_mode)) return false;
   const Fd file = open_file(path, O_RDONLY);
   std::uint8_t head[4];
   const std::size_t size = pread_fully(file.get(), head, sizeof head, 0, path);

@@ -90,8 +90,8 @@ class DirectorySource final : public Source {
   DirectorySource(std::string root, const std::vector<std::string>& excluded)
       : root_(std::move(root)) {
     for (const std::string& path : excluded) {
-      struct stat st {};
-      if (stat(path.c_str(), &st) == 0 && !S_ISCHR(st.st_mode)) excluded_.push_back(id_of(st));
+      const auto st = find_file(path);
+      if (st && !S_ISCHR(st->st_mode)) excluded_.push_back(id_of(*st));
     }
     if (const auto error = enter("")) throw *error;
   }
@@ -241,13 +241,13 @@ class DirectorySource final : public Source {
       const dirent* entry = readdir(raw);
       if (!entry && errno != 0) fail_errno(errno, "list", full);
       if (!entry) break;
-      take_entry(directory, *entry, listing);
+      take_entry(directory, full, *entry, listing);
     }
     listing.sort();
     return listing;
   }
 
-  void take_entry(int directory, const dirent& entry, Listing& listing) {
+  void take_entry(int directory, const std::string& full, const dirent& entry, Listing& listing) {
     const std::string_view name = entry.d_name;
     if (name == "." || name == "..") return;
     unsigned char type = entry.d_type;
@@ -269,7 +269,7 @@ class DirectorySource final : public Source {
     if (type == DT_DIR) {
       listing.add(name, Listing::Type::directory);
     } else if (type == DT_REG && may_be_excluded(entry.d_ino) &&
-               is_excluded_file(directory, entry.d_name)) {
+               is_excluded_file(directory, full, entry.d_name)) {
       ++left_out_[kOutputItself];
     } else if (type == DT_REG) {
       listing.add(name, Listing::Type::file);
@@ -286,9 +286,11 @@ class DirectorySource final : public Source {
     return std::any_of(excluded_.begin(), excluded_.end(),
                        [&](const FileId& id) { return id.inode == inode; });
   }
-  bool is_excluded_file(int directory, const char* name) const {
+  bool is_excluded_file(int directory, const std::string& full, const char* name) const {
     struct stat st {};
-    return fstatat(directory, name, &st, 0) == 0 && is_excluded(st);
+    if (fstatat(directory, name, &st, 0) == 0) return is_excluded(st);
+    if (errno == ENOENT) return false;
+    fail_errno(errno, "stat", join_path(full, name));
   }
 
   // A link that leads nowhere is taken as a file: reading it will say so.
@@ -309,13 +311,12 @@ class DirectorySource final : public Source {
 
 // Whether a directory holds anything that is not hidden.
 bool has_files(const std::string& root) {
-  DIR* directory = opendir(root.c_str());
-  if (!directory) return false;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(directory, closedir);
-  while (const dirent* entry = readdir(directory)) {
-    if (entry->d_name[0] != '.') return true;
-  }
-  return false;
+  bool found = false;
+  for_each_entry(root, [&](int, const dirent& entry) {
+    found = entry.d_name[0] != '.';
+    return !found;
+  });
+  return found;
 }
 
 // The file system's clock may be coarser than its neighbour's: a time that was cut to whole
@@ -335,7 +336,7 @@ class DirectorySink final : public Sink {
         temporary_prefix_(
             fmt::format("{}{}-of-{}.", kTemporaryPrefix, options.task.index, options.task.count)) {
     check_root(root_);
-    is_new_ = access(root_.c_str(), F_OK) != 0;
+    is_new_ = !find_file(root_);
     if (is_new_ && options.dry_run) return;
     make_directories(root_);
     stamp_ = std::make_unique<RunStamp>(root_, options.tool, options.task, options.settings,
@@ -359,8 +360,8 @@ class DirectorySink final : public Sink {
   void check_source(const Sample& sample, const Stage& stage) const override {
     if (is_new_) return;
     for_each_output(sample, stage, [&](const Part& part, const std::string& path) {
-      struct stat st {};
-      if (stat(path.c_str(), &st) != 0 || !part.content->is_file(st)) return;
+      const auto st = find_file(path);
+      if (!st || !part.content->is_file(*st)) return;
       fail(Code::name, "{}: writing it to {} would overwrite the original",
            printable(part.content->origin()), printable(root_));
     });
@@ -395,8 +396,9 @@ class DirectorySink final : public Sink {
   void remove_outdated(const Sample& sample, const Stage& stage) override {
     stamp_->before_write();
     if (is_new_) return;
-    for_each_output(sample, stage,
-                    [](const Part&, const std::string& path) { unlink(path.c_str()); });
+    for_each_output(sample, stage, [](const Part&, const std::string& path) {
+      if (unlink(path.c_str()) != 0 && !has_no_file(errno)) fail_errno(errno, "remove", path);
+    });
   }
 
   void check(const Sample& sample) const override {
@@ -434,9 +436,15 @@ class DirectorySink final : public Sink {
 
  private:
   static void check_root(const std::string& root) {
-    struct stat st {};
-    if (stat(root.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) return;
+    const auto st = find_file(root);
+    if (!st || S_ISDIR(st->st_mode)) return;
     fail(Code::usage, "{}: is a file; the output must be a directory, x.tar or -", printable(root));
+  }
+
+  // Whether unlink() failed because there is no file under that name.
+  static bool has_no_file(int error_number) {
+    return error_number == ENOENT || error_number == ENOTDIR || error_number == EISDIR ||
+           error_number == ENAMETOOLONG;
   }
 
   // Whether an output with this status can have come from `source` as it is now.
@@ -490,9 +498,9 @@ class FileSink final : public Sink {
   explicit FileSink(std::string path) : path_(std::move(path)) {}
 
   void check_source(const Sample& sample, const Stage&) const override {
-    struct stat st {};
+    const auto st = find_file(path_);
     for (const Part& part : sample.parts) {
-      if (stat(path_.c_str(), &st) != 0 || !part.content->is_file(st)) continue;
+      if (!st || !part.content->is_file(*st)) continue;
       fail(Code::name, "{}: would be overwritten by its own output", printable(path_));
     }
   }

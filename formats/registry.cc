@@ -48,15 +48,17 @@ bool is_tfrecord_name(std::string_view path) {
 bool is_picture_name(std::string_view path) { return has_ending(path, {".jpg", ".jpeg", ".png"}); }
 
 bool exists(const std::string& path, struct stat* status) {
-  return stat(path.c_str(), status) == 0;
+  const auto found = find_file(path);
+  if (found) *status = *found;
+  return found.has_value();
 }
 bool is_directory(const std::string& path) {
   struct stat st {};
   return exists(path, &st) && S_ISDIR(st.st_mode);
 }
 
-// Looks at a file's first bytes, through gzip or zstd. What cannot be read is no tar; opening it as
-// something else will say what is wrong.
+// Looks at a file's first bytes, through gzip or zstd. What cannot be decompressed is no tar;
+// opening it as something else will say what is wrong.
 bool looks_like_tar(const std::string& path) {
   try {
     std::array<std::uint8_t, kTarBlock> block{};
@@ -69,7 +71,8 @@ bool looks_like_tar(const std::string& path) {
       size += n;
     }
     return has_tar_checksum(block);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == Code::io || error.code() == Code::interrupted) throw;
     return false;
   }
 }

@@ -1,6 +1,5 @@
 #include "formats/run_stamp.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <chrono>
 #include <fstream>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -41,12 +39,17 @@ std::string boot_id() {
 }
 
 std::string read_small(const std::string& path) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_if_there(path);
   if (!fd) return {};
   std::string text(kLargestStamp, '\0');
   text.resize(
       pread_fully(fd.get(), reinterpret_cast<std::uint8_t*>(text.data()), text.size(), 0, path));
   return text;
+}
+
+// One that stayed would tell what is not so any more.
+void remove_stamp(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
 }
 
 std::string task_name(const Task& task) { return fmt::format("{}-of-{}", task.index, task.count); }
@@ -65,21 +68,19 @@ Fd lock_partial(const std::string& path, const std::string& root) {
 
 // Whether a live run holds this partial file.
 bool is_locked(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_if_there(path);
   return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 // The stamps and partial files, of any tool, in a directory.
 std::vector<std::string> stamp_names(const std::string& root) {
   std::vector<std::string> names;
-  DIR* directory = opendir(root.c_str());
-  if (!directory) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(directory, closedir);
-  while (const dirent* entry = readdir(directory)) {
-    const std::string_view name = entry->d_name;
+  for_each_entry(root, [&](int, const dirent& entry) {
+    const std::string_view name = entry.d_name;
     const bool ends = name.ends_with(kStampEnding) || name.ends_with(kPartialEnding);
     if (name.starts_with(".prep-") && ends) names.emplace_back(name);
-  }
+    return true;
+  });
   return names;
 }
 
@@ -124,7 +125,7 @@ RunStamp::RunStamp(std::string root, std::string tool, const Task& task, std::st
       partial_path_(file_name(kPartialEnding)),
       boot_(boot_id()) {
   look_at_others();
-  was_there_ = access(partial_path_.c_str(), F_OK) == 0;
+  was_there_ = find_file(partial_path_).has_value();
   if (was_there_) dead_tasks_.push_back(task_name(task_));
   partial_ = lock_partial(partial_path_, root_);
   if (force) return;
@@ -153,11 +154,12 @@ void RunStamp::recall(const State& state, bool completed) {
   if (state.settings != settings_ || !state.swept) return;
   swept_ = true;
   durable_ = state.durable;
-  trust_until_ = completed || state.boot == boot_ ? kForever : state.durable;
+  const bool is_same_boot = !boot_.empty() && state.boot == boot_;
+  trust_until_ = completed || is_same_boot ? kForever : state.durable;
 }
 
 RunStamp::~RunStamp() {
-  if (partial_ && !started_ && !was_there_) unlink(partial_path_.c_str());
+  if (partial_ && !is_on_record_ && !was_there_) unlink(partial_path_.c_str());
 }
 
 bool RunStamp::trusts(const struct stat& output) const { return ctime_ns(output) < trust_until_; }
@@ -172,14 +174,15 @@ void RunStamp::write_partial() {
 
 void RunStamp::sync_outputs() {
   // Writing anything sets the ctime, by which the file system's own clock is read.
-  struct stat now {};
-  if (futimens(partial_.get(), nullptr) != 0 || fstat(partial_.get(), &now) != 0 ||
-      syncfs(partial_.get()) != 0) {
-    const int error_number = errno;
+  if (futimens(partial_.get(), nullptr) != 0) fail_errno(errno, "write", partial_path_);
+  const struct stat now = file_status(partial_.get(), partial_path_);
+  try {
+    sync_file_system(partial_.get(), root_);
+  } catch (const Error& error) {
     // The kernel tells of a lost page only once: the next run must not take it for written.
-    boot_.clear();
+    if (error.code() != Code::interrupted) boot_.clear();
     write_partial();
-    fail_errno(error_number, "sync", root_);
+    throw;
   }
   durable_ = ctime_ns(now);
 }
@@ -196,7 +199,7 @@ void RunStamp::remove_other_stamps() {
     if (is_locked(path)) {
       fail(Code::io, "{}: another run, with other settings, is writing into it", printable(root_));
     }
-    unlink(path.c_str());
+    remove_stamp(path);
   }
 }
 
@@ -219,7 +222,8 @@ bool RunStamp::sweep() {
 // Each step is on record before the next could be taken for something else.
 void RunStamp::start() {
   write_partial();
-  unlink(stamp_path_.c_str());
+  is_on_record_ = true;
+  remove_stamp(stamp_path_);
   remove_other_stamps();
   if (!swept_) {
     if (sweep()) sync_outputs();
@@ -256,7 +260,7 @@ void RunStamp::complete() {
   AtomicFile file(stamp_path_, locked_temporary(stamp_path_), AtomicFile::Sharing::locked);
   file.write(as_bytes(State{settings_, boot_, swept_, durable_}.to_text()));
   file.commit(/*sync=*/true);
-  unlink(partial_path_.c_str());
+  remove_stamp(partial_path_);
   partial_.reset();
 }
 
@@ -264,7 +268,7 @@ void RunStamp::keep() {
   check_still_there();
   sync_outputs();
   write_partial();
-  started_ = true;
+  is_on_record_ = true;
   partial_.reset();
 }
 

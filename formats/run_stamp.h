@@ -77,6 +77,7 @@ class RunStamp {
   std::string boot_;
   Fd partial_;
   bool known_ = false, was_there_ = false, swept_ = false;
+  bool is_on_record_ = false;  // the partial file says what this run does
   std::vector<std::string> dead_tasks_;
   std::atomic<bool> started_ = false;  // an output may have been written
   std::int64_t durable_ = 0;           // as written to the partial file

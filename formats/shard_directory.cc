@@ -1,6 +1,5 @@
 #include "formats/shard_directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -8,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <utility>
 
 #include "formats/manifest.h"
@@ -25,16 +23,16 @@ constexpr std::string_view kLogEnding = ".partial";
 
 // Whether a live run holds this log.
 bool is_locked(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_if_there(path);
   return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
-  DIR* raw = opendir(directory.c_str());
-  if (!raw) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
-  while (const dirent* entry = readdir(raw)) names.emplace_back(entry->d_name);
+  for_each_entry(directory, [&](int, const dirent& entry) {
+    names.emplace_back(entry.d_name);
+    return true;
+  });
   return names;
 }
 
@@ -96,15 +94,16 @@ void ShardDirectory::refuse_inputs(const Names& planned) const {
       if (fstat(STDIN_FILENO, &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
       continue;
     }
-    const bool is_one = stat(input.path.c_str(), &st) == 0;
+    const bool is_one = find_file(input.path).has_value();
     for (const std::string& path : is_one ? std::vector{input.path} : expand_braces(input.path)) {
-      if (stat(path.c_str(), &st) == 0) inputs.emplace(st.st_dev, st.st_ino);
+      if (const auto found = find_file(path)) inputs.emplace(found->st_dev, found->st_ino);
     }
   }
   for_each_file(path(), [&](int, const std::string& file, const char*) {
     if (!planned.contains(file) && !earlier_.files.contains(file) && !may_give(file)) return;
     const std::string name = join_path(path(), file);
-    if (stat(name.c_str(), &st) != 0 || !inputs.contains({st.st_dev, st.st_ino})) return;
+    const auto found = find_file(name);
+    if (!found || !inputs.contains({found->st_dev, found->st_ino})) return;
     fail(Code::usage, "{}: is an input, and would be replaced; write to another directory",
          printable(name));
   });
@@ -173,19 +172,27 @@ void ShardDirectory::replace(ShardLog& log, const Names& planned, const Names& k
   refuse_live_runs();
   Names names = replaced_names(kept);
   log.add_replaced(names);
-  names.insert({kManifestName, kSumsName, partial_manifest_name(task_)});
-  for (const std::string& name : names) {
-    const std::string file = join_path(path(), name);
-    if (unlink(file.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", file);
+  // What says that the others are complete goes first.
+  for (const std::string& name :
+       {std::string(kManifestName), std::string(kSumsName), partial_manifest_name(task_)}) {
+    names.erase(name);
+    remove(name);
   }
+  for (const std::string& name : names) remove(name);
   if (force) remove_forced(planned);
   remove_other_splits();
+}
+
+void ShardDirectory::remove(const std::string& name) const {
+  const std::string file = join_path(path(), name);
+  if (unlink(file.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", file);
 }
 
 // Shards of whatever origin.
 void ShardDirectory::remove_forced(const Names& planned) const {
   for_each_file(path(), [&](int parent, const std::string& file, const char* name) {
-    if (!planned.contains(file) && may_give(file)) unlinkat(parent, name, 0);
+    if (planned.contains(file) || !may_give(file)) return;
+    if (unlinkat(parent, name, 0) != 0) fail_errno(errno, "remove", join_path(path(), file));
   });
 }
 
@@ -214,7 +221,7 @@ void ShardDirectory::remove_other_splits() const {
     const bool is_part = name.starts_with("manifest.") && name.ends_with(".json") &&
                          name.find("-of-") != std::string::npos;
     if (is_other_log) remove_files(staging_of(name));
-    if (is_part || is_other_log) unlink(join_path(path(), name).c_str());
+    if (is_part || is_other_log) remove(name);
   }
 }
 

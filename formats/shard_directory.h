@@ -49,6 +49,7 @@ class ShardDirectory {
   void refuse_other_sets() const;
   void refuse_foreign(const Names& planned);
   Names replaced_names(const Names& kept) const;
+  void remove(const std::string& name) const;
   void remove_forced(const Names& planned) const;
   bool is_of_same_split(std::string_view name) const;
   std::string staging_of(std::string_view log) const;

@@ -1,13 +1,12 @@
 #include "formats/shard_log.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 
+#include "formats/tree.h"
 #include "lib/core/error.h"
 #include "lib/core/sample.h"
 
@@ -184,9 +183,7 @@ void ShardLog::add(const FinishedShard& shard) {
   write_fully(file_.get(), as_bytes(to_json(shard).dump() + "\n"), path_);
 }
 
-void ShardLog::sync() {
-  if (fdatasync(file_.get()) != 0) fail_errno(errno, "sync", path_);
-}
+void ShardLog::sync() { sync_file(file_.get(), path_); }
 
 void ShardLog::complete() {
   if (!is_named(file_, path_)) {
@@ -200,10 +197,11 @@ void ShardLog::complete() {
 namespace {
 
 void add_manifest(const std::string& path, EarlierRuns& runs) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_if_there(path);
   if (!fd) return;
+  const std::string text = read_whole(fd, path);
   try {
-    const Manifest manifest = Manifest::parse(read_whole(fd, path), path);
+    const Manifest manifest = Manifest::parse(text, path);
     for (const ShardRecord& shard : manifest.shards) add(shard, {}, runs);
     for (const ExtraFile& file : manifest.files) runs.files.insert(file.name);
     runs.files.insert(std::string(base_name(path)));
@@ -214,7 +212,7 @@ void add_manifest(const std::string& path, EarlierRuns& runs) {
 }
 
 void add_log(const std::string& path, EarlierRuns& runs) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_if_there(path);
   if (!fd) return;
   EarlierRuns all = parse_log(read_whole(fd, path)).all;
   runs.files.merge(all.files);
@@ -225,18 +223,16 @@ void add_log(const std::string& path, EarlierRuns& runs) {
 
 EarlierRuns find_earlier_runs(const std::string& directory) {
   EarlierRuns runs;
-  DIR* raw = opendir(directory.c_str());
-  if (!raw) return runs;
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
-  while (const dirent* entry = readdir(raw)) {
-    const std::string_view name = entry->d_name;
+  for_each_entry(directory, [&](int, const dirent& entry) {
+    const std::string_view name = entry.d_name;
     const std::string path = join_path(directory, name);
     if (name.starts_with("manifest.") && name.ends_with(".json")) {
       add_manifest(path, runs);
     } else if (name.starts_with(".prep-") && name.ends_with(".partial")) {
       add_log(path, runs);
     }
-  }
+    return true;
+  });
   return runs;
 }
 
@@ -254,7 +250,7 @@ EarlierRuns find_other_tasks(const std::string& directory, const std::string& to
 }
 
 Fd lock_directory(const std::string& directory) {
-  Fd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Fd fd = open_if_there(directory);
   if (fd) (void)flock(fd.get(), LOCK_EX);
   return fd;
 }

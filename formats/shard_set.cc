@@ -1,13 +1,16 @@
 #include "formats/shard_set.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "formats/dataset_index.h"
+#include "formats/tree.h"
 #include "lib/core/digest.h"
 #include "lib/core/error.h"
 #include "lib/core/file_io.h"
@@ -61,15 +64,17 @@ IndexKind parse_index_kind(std::string_view word, bool tfrecord) {
 std::string set_name(const std::string& directory) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(directory.c_str(), nullptr),
                                                     std::free);
-  return std::string(base_name(real ? real.get() : directory));
+  if (!real && errno == ENOMEM) throw std::bad_alloc();
+  if (!real) fail_errno(errno, "find", directory);
+  return std::string(base_name(real.get()));
 }
 
 std::vector<std::string> names_in(const std::string& directory) {
-  DIR* raw = opendir(directory.c_str());
-  if (!raw) fail_errno(errno, "list", directory);
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(raw, closedir);
   std::vector<std::string> names;
-  while (const dirent* entry = readdir(raw)) names.emplace_back(entry->d_name);
+  for_each_entry(directory, [&](int, const dirent& entry) {
+    names.emplace_back(entry.d_name);
+    return true;
+  });
   return names;
 }
 
@@ -167,7 +172,10 @@ Manifest merge_shard_set(const std::string& directory) {
   std::vector<std::string> kinds;
   if (whole.settings.contains("index")) kinds = whole.settings["index"];
   write_shard_set(directory, whole, parse_index_kinds(kinds, whole.container == "tfrecord"));
-  for (const std::string& name : names) unlink(join_path(directory, name).c_str());
+  for (const std::string& name : names) {
+    const std::string path = join_path(directory, name);
+    if (unlink(path.c_str()) != 0) fail_errno(errno, "remove", path);
+  }
   return whole;
 }
 

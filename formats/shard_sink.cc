@@ -1,6 +1,5 @@
 #include "formats/shard_sink.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
@@ -62,7 +61,13 @@ ShardSink::~ShardSink() {
   current_.file.reset();
   closing_.clear();
   sealed_.clear();
-  if (started_) directory_.remove_staging();
+  if (!started_) return;
+  try {
+    directory_.remove_staging();
+  } catch (const std::exception&) {
+    // Without memory to look into it; it should be empty by now. Otherwise the next run does it.
+    rmdir(directory_.staging().c_str());
+  }
 }
 
 // --- before the first sample --------------------------------------------------------------------
@@ -401,7 +406,10 @@ void ShardSink::remove_lacking() {
     if (is_whole(shard)) continue;
     std::set<std::string> names;
     add_names(number, names);
-    for (const std::string& name : names) unlink(join_path(directory(), name).c_str());
+    for (const std::string& name : names) {
+      const std::string path = join_path(directory(), name);
+      if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_errno(errno, "remove", path);
+    }
   }
 }
 

@@ -23,9 +23,8 @@ constexpr char kTable[] = "table";
 
 // Names in /dev/fd and the like say nothing of where the data lies.
 std::string directory_of(const std::string& path) {
-  struct stat status {};
-  const bool is_file = stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  return is_file ? parent_directory(path) : "";
+  const auto status = find_file(path);
+  return status && S_ISREG(status->st_mode) ? parent_directory(path) : "";
 }
 
 std::vector<std::string> texts_of(const TableRow& row) {
@@ -122,11 +121,10 @@ bool TableSource::is_header() const {
 }
 
 bool TableSource::is_file(const Cell& cell) const {
-  struct stat status {};
   if (cell.raw.empty() || cell.raw.size() >= PATH_MAX) return false;
   const std::string path(cell.raw);
-  return stat((path[0] == '/' ? path : join_path(directory_, path)).c_str(), &status) == 0 &&
-         S_ISREG(status.st_mode);
+  const auto status = find_file(path[0] == '/' ? path : join_path(directory_, path));
+  return status && S_ISREG(status->st_mode);
 }
 
 void TableSource::fail_no_paths(bool header) const {

@@ -304,15 +304,16 @@ void TarSink::check(const Sample& sample) const { TarSampleWriter::check(sample)
 void TarSink::put(const Sample& sample) { tar_->add(sample); }
 
 void TarSink::commit() {
+  // Asked first: what fails must fail before the stream's end is written.
+  const bool is_stream_file = !file_ && S_ISREG(file_status(stream_.get(), name_).st_mode);
   tar_->finish();
   writer_->finish();
   if (file_) {
     file_->commit(/*sync=*/true);
     return;
   }
-  const struct stat status = file_status(stream_.get(), name_);
   // A full disk may show only now.
-  if (S_ISREG(status.st_mode) && fsync(stream_.get()) != 0) fail_errno(errno, "sync", name_);
+  if (is_stream_file) sync_file(stream_.get(), name_);
 }
 
 Tally TarSink::warnings() const {

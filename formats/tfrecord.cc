@@ -177,15 +177,16 @@ void TfRecordSink::commit() {
          "{}: no sample was written, and a TFRecord without records can't be told from a lost one",
          printable(name_));
   }
+  // Asked first: what fails must fail before the stream's end is written.
+  const bool is_stream_file = !file_ && S_ISREG(file_status(stream_.get(), name_).st_mode);
   records_->finish();
   writer_->finish();
   if (file_) {
     file_->commit(/*sync=*/true);
     return;
   }
-  const struct stat status = file_status(stream_.get(), name_);
   // A full disk may show only now.
-  if (S_ISREG(status.st_mode) && fsync(stream_.get()) != 0) fail_errno(errno, "sync", name_);
+  if (is_stream_file) sync_file(stream_.get(), name_);
 }
 
 void TfRecordSink::abandon() {

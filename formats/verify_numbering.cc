@@ -86,7 +86,7 @@ std::optional<Numbered> parse(std::string_view path) {
   return parse_plain(path, base);
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) { return find_file(path).has_value(); }
 
 using Numbers = std::set<std::uint64_t>;
 

@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) { return find_file(path).has_value(); }
 
 bool is_directory(const std::string& path) {
-  struct stat st {};
-  return stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+  const auto status = find_file(path);
+  return status && S_ISDIR(status->st_mode);
 }
 
 bool is_partial_manifest(std::string_view name) {

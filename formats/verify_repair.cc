@@ -1,6 +1,5 @@
 #include "formats/verify_repair.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "formats/shard_set.h"
 #include "formats/tar_sample_writer.h"
 #include "formats/tfrecord_writer.h"
+#include "formats/tree.h"
 #include "formats/verify_input.h"
 #include "lib/core/digest.h"
 #include "lib/core/error.h"
@@ -31,15 +31,9 @@ constexpr char kLostName[] = "lost.jsonl";
 constexpr std::size_t kPiece = 1 << 20;
 
 bool is_new_or_empty(const std::string& path) {
-  DIR* raw = opendir(path.c_str());
-  if (!raw && errno == ENOENT) return true;
-  if (!raw) fail_errno(errno, "list", path);
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(raw, closedir);
-  while (const dirent* entry = readdir(raw)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") return false;
-  }
-  return true;
+  bool is_empty = true;
+  for_each_entry(path, [&](int, const dirent&) { return is_empty = false; });
+  return is_empty;
 }
 
 void write_file(const std::string& path, std::string_view content) {
@@ -439,7 +433,8 @@ void Repair::finish() {
   if (shards_.empty()) fail(Code::empty, "no sample could be saved");
   write_file(join_path(directory_, kLostName), lost_lines_);
   write_shard_set(directory_, manifest(), index_kinds_);
-  unlink(join_path(directory_, kMark).c_str());
+  const std::string mark = join_path(directory_, kMark);
+  if (unlink(mark.c_str()) != 0) fail_errno(errno, "remove", mark);
 }
 
 }  // namespace prep

@@ -185,7 +185,7 @@ std::vector<Finding> SetVerifier::check_manifest(const VerifyItem& item) const {
   std::vector<Finding> found =
       checked(item.path, [&](Findings& findings) { compare_classes(*item.set, findings); });
   const std::string sums = item.set->path(kSumsName);
-  if (access(sums.c_str(), F_OK) != 0) return found;
+  if (!find_file(sums)) return found;
   auto of_sums = checked(sums, [&](Findings& findings) {
     const std::string should_be = item.set->manifest->sha256sums();
     // A name that is not UTF-8 has no other form in the manifest than an escaped one.

@@ -363,8 +363,8 @@ class ShardVerifier {
     if (!is_regular_) return found;
     for (const IndexKind kind : index_kinds(report_.container)) {
       FoundIndex index{kind, shard_index_name(kind, check_.path), Bytes()};
-      if (access(index.path.c_str(), F_OK) != 0) continue;
       try {
+        if (!find_file(index.path)) continue;
         index.content = FileContent(index.path).load();
         found.push_back(std::move(index));
       } catch (const Error& error) {

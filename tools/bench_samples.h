@@ -9,6 +9,8 @@
 #include "lib/core/sample.h"
 #include "lib/core/tool.h"
 #include "tools/bench_inputs.h"
+#include "tools/lowest_ranks.h"
+#include "tools/reopened.h"
 
 namespace prep {
 
@@ -40,12 +42,6 @@ SampleChoice choose_samples(const BenchInput& input, const RunContext& run,
 SampleChoice choose_samples(const std::vector<BenchInput>& inputs, const RunContext& run,
                             const ChoiceOptions& options);
 
-// A content of its own for the same bytes of a file; itself where they do not lie in one.
-std::shared_ptr<const Content> reopened(const std::shared_ptr<const Content>& content);
-Sample reopened(const Sample& sample);
-
-// Random numbers that are the same on every machine.
-std::uint64_t mixed(std::uint64_t value);
 // 0 to count - 1 in a random order.
 std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed);
 

@@ -17,23 +17,8 @@ namespace {
 using image::Format;
 
 constexpr std::size_t kHead = 512;
-// Held from picture to picture by each thread; a huge picture's memory is given back.
+// Held from picture to picture; a huge picture's memory is given back.
 constexpr std::size_t kKeptMemory = 32 << 20;
-
-struct Scratch {
-  image::PlanarScratch planar;
-  image::PlaneBuffer pixels;
-
-  void trim() {
-    for (image::PlaneBuffer& plane : planar.planes) plane.trim(kKeptMemory);
-    pixels.trim(kKeptMemory);
-  }
-};
-
-Scratch& scratch() {
-  thread_local Scratch instance;
-  return instance;
-}
 
 bool can_decode(Format format) {
   constexpr std::array kFormats{Format::jpeg, Format::png, Format::webp,
@@ -65,6 +50,20 @@ void check_json(std::string_view text) {
 }
 
 }  // namespace
+
+struct PartChecker::Scratch {
+  image::PlanarScratch planar;
+  image::PlaneBuffer pixels;
+
+  void trim() {
+    for (image::PlaneBuffer& plane : planar.planes) plane.trim(kKeptMemory);
+    pixels.trim(kKeptMemory);
+  }
+};
+
+PartChecker::PartChecker(const PictureLimits& limits) : limits_(limits) {}
+
+PartChecker::~PartChecker() = default;
 
 void PartChecker::check(std::string_view part, const Bytes& bytes,
                         std::vector<Fault>& faults) const {
@@ -106,40 +105,42 @@ void PartChecker::check_picture(Format format, const Bytes& bytes,
                                 std::vector<Fault>& faults) const {
   if (!can_decode(format)) fail(Code::unsupported, "{}: was not decoded", image::name(format));
   std::vector<std::string> warnings;
+  const auto scratch = scratches_.borrow();
   try {
     if (format == Format::jpeg) {
-      decode_jpeg(bytes, warnings);
+      decode_jpeg(bytes, *scratch, warnings);
     } else {
-      decode_raster(format, bytes, warnings);
+      decode_raster(format, bytes, *scratch, warnings);
     }
   } catch (const Error& error) {
-    scratch().trim();
+    scratch->trim();
     throw Error(error.code(), fmt::format("{}: {}", image::name(format), error.what()));
   }
-  scratch().trim();
+  scratch->trim();
   for (const std::string& warning : warnings) {
     faults.push_back({false, Code::corrupt, fmt::format("{}: {}", image::name(format), warning)});
   }
 }
 
-void PartChecker::decode_jpeg(const Bytes& bytes, std::vector<std::string>& warnings) const {
+void PartChecker::decode_jpeg(const Bytes& bytes, Scratch& scratch,
+                              std::vector<std::string>& warnings) const {
   const image::JpegInfo info = image::read_jpeg_info(bytes, limits_.max_scans,
                                                      /*header_only=*/true);
   check_pixels(info.width, info.height);
   warnings = info.warnings;
   if (image::is_planar(info)) {
-    image::decode_planes(bytes, info, {}, scratch().planar, warnings);
+    image::decode_planes(bytes, info, {}, scratch.planar, warnings);
   } else {
-    image::decode_interleaved(bytes, info, {}, scratch().pixels, warnings);
+    image::decode_interleaved(bytes, info, {}, scratch.pixels, warnings);
   }
 }
 
-void PartChecker::decode_raster(Format format, const Bytes& bytes,
+void PartChecker::decode_raster(Format format, const Bytes& bytes, Scratch& scratch,
                                 std::vector<std::string>& warnings) const {
   const image::RasterInfo info = image::read_raster_info(bytes, format);
   check_pixels(info.width, info.height);
   warnings =
-      image::decode_raster(bytes, format, /*allow_truncated=*/false, scratch().pixels).warnings;
+      image::decode_raster(bytes, format, /*allow_truncated=*/false, scratch.pixels).warnings;
 }
 
 void PartChecker::check_pixels(int width, int height) const {

@@ -120,7 +120,7 @@ class PackTool final : public Tool {
   bool is_shards_ = false;
   bool planned_ = false;
   std::unique_ptr<Source> source_;  // opened early, to know whether it can be read again
-  Catalog catalog_;
+  std::optional<Catalog> catalog_;
   std::optional<PackPlanner> planner_;
 };
 
@@ -242,19 +242,19 @@ std::unique_ptr<Source> PackTool::make_planned(const RunContext& run, Source& li
     run.reporter.warn("where parts of one sample stand apart, --regroup joins them");
   }
   // There is no use in packing for hours what will not be complete.
-  if (catalog_.size() == 0 || !run.budget.allows(failed, failed + catalog_.size())) {
+  if (catalog_->size() == 0 || !run.budget.allows(failed, failed + catalog_->size())) {
     return std::make_unique<NoSource>();
   }
   if (format_.container == ShardContainer::tfrecord && sink_) decide_schema();
   const Task& task = run.sink_options.task;
-  planner_.emplace(catalog_, *labeler_, options_.plan(), sink_ ? &format_ : nullptr);
+  planner_.emplace(*catalog_, *labeler_, options_.plan(), sink_ ? &format_ : nullptr);
   if (sink_) {
     ShardSetPlan set = planner_->shard_set(ShardPattern(run.output.path), task, failed);
     set.equal = options_.equal != "no";
     sink_->set_plan(std::move(set));
     if (run.sink_options.dry_run) planner_->say(run.reporter);
   }
-  return std::make_unique<PlannedSource>(catalog_, planner_->plan(), task, *selection_, *labeler_,
+  return std::make_unique<PlannedSource>(*catalog_, planner_->plan(), task, *selection_, *labeler_,
                                          listed.left_out());
 }
 
@@ -268,10 +268,10 @@ void PackTool::name_classes() {
 // come.
 void PackTool::decide_schema() {
   name_classes();
-  const std::uint64_t tries = std::min(catalog_.size(), kSchemaTries);
+  const std::uint64_t tries = std::min(catalog_->size(), kSchemaTries);
   for (std::uint64_t i = 0; !format_.schema; ++i) {
     try {
-      const Sample sample = finished_sample(catalog_, i, *selection_, *labeler_);
+      const Sample sample = finished_sample(*catalog_, i, *selection_, *labeler_);
       format_.schema = std::make_shared<ExampleSchema>(ExampleSchema::decide(sample, example_));
     } catch (const Error& error) {
       const bool ends_run = error.code() == Code::usage || error.code() == Code::interrupted;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/registry.h"
+#include "lib/core/spares.h"
 #include "lib/core/tool.h"
 #include "lib/image/image_shape.h"
 #include "lib/image/jpeg_info.h"
@@ -35,8 +35,7 @@ std::int64_t thread_cpu_ns() {
 }
 
 // What a loader pays for one JPEG, from bytes to RGB.
-std::uint64_t decode_ns(const Bytes& jpeg, int max_scans) {
-  thread_local image::PlaneBuffer pixels;
+std::uint64_t decode_ns(const Bytes& jpeg, int max_scans, image::PlaneBuffer& pixels) {
   std::vector<std::string> warnings;
   const std::int64_t start = thread_cpu_ns();
   const image::JpegInfo info = image::read_jpeg_info(jpeg, max_scans, /*header_only=*/true);
@@ -70,9 +69,7 @@ class RecompressStage final : public PictureStage {
   bool takes(image::Format format) const override { return format == image::Format::jpeg; }
 
   void treat(Part& part, std::string_view, ByteView, Notes& notes) const override {
-    // A worker's scratch memory lives as long as its thread; there is one stage in a process.
-    thread_local std::optional<image::Recompressor> recompressor;
-    if (!recompressor) recompressor.emplace(options_);
+    const auto recompressor = recompressors_.borrow(options_);
     const Bytes input = part.content->load();
     RecompressResult result = recompressor->recompress(input);
     for (std::string& warning : result.warnings) notes.warn(std::move(warning));
@@ -95,8 +92,12 @@ class RecompressStage final : public PictureStage {
   // `timed` is the source of a result whose decoding is to be timed, or empty.
   void count(const RecompressResult& result, const Bytes& timed) const {
     const bool is_timed = !timed.empty();
-    const std::uint64_t before = is_timed ? decode_ns(timed, options_.max_scans) : 0;
-    const std::uint64_t after = is_timed ? decode_ns(result.data, options_.max_scans) : 0;
+    std::uint64_t before = 0, after = 0;
+    if (is_timed) {
+      const auto pixels = pixels_.borrow();
+      before = decode_ns(timed, options_.max_scans, *pixels);
+      after = decode_ns(result.data, options_.max_scans, *pixels);
+    }
     std::lock_guard lock(mutex_);
     ++qualities_[quality_range(result.source_quality)];
     metadata_dropped_ += result.metadata_dropped;
@@ -106,6 +107,8 @@ class RecompressStage final : public PictureStage {
   }
 
   const RecompressOptions options_;
+  mutable Spares<image::Recompressor> recompressors_;
+  mutable Spares<image::PlaneBuffer> pixels_;
   mutable std::mutex mutex_;
   mutable std::uint64_t recompressed_ = 0, next_timed_ = 0;
   mutable Tally qualities_;

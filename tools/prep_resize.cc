@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "formats/registry.h"
+#include "lib/core/spares.h"
 #include "lib/core/tool.h"
 #include "lib/image/image_shape.h"
 #include "lib/image/resize.h"
@@ -60,9 +61,7 @@ class ResizeStage final : public PictureStage {
   }
 
   ResizeResult run(const Bytes& input, bool nearest) const {
-    // A worker's scratch memory lives as long as its thread; there is one stage in a process.
-    thread_local std::optional<image::Resizer> resizer;
-    if (!resizer) resizer.emplace(options_);
+    const auto resizer = resizers_.borrow(options_);
     return nearest ? resizer->resize_nearest(input) : resizer->resize(input);
   }
 
@@ -82,6 +81,7 @@ class ResizeStage final : public PictureStage {
 
   const image::ResizeOptions options_;
   const std::vector<std::string> nearest_;
+  mutable Spares<image::Resizer> resizers_;
 };
 
 const Choices<image::Filter> kFilters{{"bilinear", image::Filter::bilinear},

@@ -37,9 +37,8 @@ class ItemContent final : public Content {
   ItemResult& result() const { return *result_; }
 
   std::uint64_t size() const override {
-    struct stat st {};
-    const bool known = stat(item_.path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
-    return known ? static_cast<std::uint64_t>(st.st_size) : 0;
+    const auto st = find_file(item_.path);
+    return st && S_ISREG(st->st_mode) ? static_cast<std::uint64_t>(st->st_size) : 0;
   }
   Bytes read(std::uint64_t, std::uint64_t) const override { return Bytes(); }
   // Keys and samples wait here for their turn.

@@ -1,5 +1,6 @@
 #include "lib/core/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -21,7 +22,9 @@ struct Digest::Context {
 };
 
 Digest::Digest(Kind kind) : kind_(kind), context_(std::make_unique<Context>()) {
-  if (!context_->evp) throw std::bad_alloc();
+  // OpenSSL 3.0 crashes where it has not found the memory to set itself up, unless that is asked
+  // for.
+  if (!context_->evp || !OSSL_LIB_CTX_get0_global_default()) throw std::bad_alloc();
   start();
 }
 
@@ -32,7 +35,8 @@ Digest::~Digest() = default;
 void Digest::start() {
   const EVP_MD* method = kind_ == Kind::sha256 ? EVP_sha256() : EVP_md5();
   if (EVP_DigestInit_ex(context_->evp.get(), method, nullptr) == 1) return;
-  fail(Code::unsupported, "this system's OpenSSL does not allow {}",
+  fail(Code::unsupported,
+       "this system's OpenSSL does not allow {}, or has not enough memory for it",
        kind_ == Kind::sha256 ? "SHA-256" : "MD5");
 }
 

@@ -119,12 +119,32 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }
 
 bool is_named(const Fd& fd, const std::string& path) {
-  struct stat open_one {
-  }, named{};
-  if (fstat(fd.get(), &open_one) != 0) fail_errno(errno, "stat", path);
-  if (stat(path.c_str(), &named) == 0) return same_file(open_one, named);
-  if (errno == ENOENT) return false;
+  const struct stat open_one = file_status(fd.get(), path);
+  const auto named = find_file(path);
+  return named && same_file(open_one, *named);
+}
+
+namespace {
+
+// Whether the error says that nothing can have that path.
+bool says_missing(int error_number) {
+  return error_number == ENOENT || error_number == ENOTDIR || error_number == ENAMETOOLONG ||
+         error_number == ELOOP;
+}
+
+}  // namespace
+
+std::optional<struct stat> find_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return status;
+  if (says_missing(errno)) return std::nullopt;
   fail_errno(errno, "stat", path);
+}
+
+Fd open_if_there(const std::string& path) {
+  Fd fd(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!fd && !says_missing(errno)) fail_errno(errno, "open", path);
+  return fd;
 }
 
 // --- contents ---------------------------------------------------------------------------------
@@ -231,10 +251,21 @@ int open_locked(const std::string& temporary, const std::string& path) {
 
 }  // namespace
 
+void sync_file(int fd, std::string_view name) {
+  if (retry([&] { return fsync(fd); }) != 0) fail_errno(errno, "sync", name);
+}
+
+void sync_file_system(int fd, std::string_view name) {
+  if (retry([&] { return syncfs(fd); }) != 0) fail_errno(errno, "sync", name);
+}
+
 void sync_directory(const std::string& path) {
-  Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd directory(retry([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  // One that may be written to, but not be read, cannot be synced.
+  if (!directory && errno == EACCES) return;
+  if (!directory) fail_errno(errno, "open", path);
   // Some file systems refuse fsync on a directory (EINVAL); there is nothing more to do there.
-  if (directory && retry([&] { return fsync(directory.get()); }) != 0 && errno != EINVAL) {
+  if (retry([&] { return fsync(directory.get()); }) != 0 && errno != EINVAL) {
     fail_errno(errno, "sync", path);
   }
 }
@@ -270,9 +301,8 @@ Bytes source_block(const Content& content, std::uint64_t offset, std::uint64_t l
 
 AtomicFile::AtomicFile(std::string path, std::string temporary, Sharing sharing)
     : path_(std::move(path)), temporary_(std::move(temporary)) {
-  struct stat status {};
-  is_device_ =
-      stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  const auto status = find_file(path_);
+  is_device_ = status && !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode);
   if (is_device_) {
     fd_ = open_file(path_, O_WRONLY);
     return;
@@ -339,9 +369,9 @@ void AtomicFile::commit(bool sync) {
 
 const std::string& check_output_file(const std::string& path, std::string_view what,
                                      std::string_view stream_option) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return path;
-  if (S_ISDIR(status.st_mode)) {
+  const auto status = find_file(path);
+  if (!status || S_ISREG(status->st_mode)) return path;
+  if (S_ISDIR(status->st_mode)) {
     fail(Code::usage, "{}: is a directory, and the output is {}", printable(path), what);
   }
   fail(Code::usage, "{}: is not a regular file; to write to it, use {} and >", printable(path),

@@ -50,6 +50,11 @@ std::int64_t mtime_ns(const struct stat& st);
 // Of an open file. throws Error io; `name` is for the message.
 struct stat file_status(int fd, std::string_view name);
 bool same_file(const struct stat& a, const struct stat& b);
+// Of what has this path, links followed; nullopt where nothing has. throws Error io where that
+// cannot be told.
+std::optional<struct stat> find_file(const std::string& path);
+// Opens for reading; no descriptor where nothing has this path. throws Error io.
+Fd open_if_there(const std::string& path);
 // Whether `path` names the open file; false if it names another or none. throws Error io.
 bool is_named(const Fd& fd, const std::string& path);
 
@@ -159,6 +164,10 @@ const std::string& check_output_file(const std::string& path, std::string_view w
 // ".NAME.prep-tmp" in the same directory (a hash stands for a NAME that is too long).
 std::string locked_temporary(std::string_view path);
 
+// Brings what was written to a file to the disk, or with all of its file system. throws Error io;
+// `name` is for the message.
+void sync_file(int fd, std::string_view name);
+void sync_file_system(int fd, std::string_view name);
 // Makes renames and removals in a directory durable, as far as its file system can. throws Error
 // io.
 void sync_directory(const std::string& path);

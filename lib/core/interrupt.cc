@@ -60,19 +60,11 @@ SignalSlots<pthread_t> g_threads;
 constexpr int kWakeSignal = SIGURG;
 extern "C" void handle_wake(int) {}
 
-void end_now(int signal_number) {
-  g_paths.for_each([](const char* path) { unlink(path); });
-  g_tokens.for_each([](std::uint64_t token) {
-    const char byte = static_cast<char>(token & 0xFF);
-    // Nothing can be done about a failure here.
-    [[maybe_unused]] const auto n = write(static_cast<int>(token >> 9), &byte, 1);
-  });
-  _exit(128 + signal_number);
-}
-
 extern "C" void handle_signal(int signal_number) {
   int expected = 0;
-  if (!g_signal.compare_exchange_strong(expected, signal_number)) end_now(signal_number);
+  if (!g_signal.compare_exchange_strong(expected, signal_number)) {
+    end_at_once(128 + signal_number);
+  }
   const int saved = errno;
   g_threads.for_each([](pthread_t thread) {
     if (!pthread_equal(thread, pthread_self())) pthread_kill(thread, kWakeSignal);
@@ -99,6 +91,16 @@ void install_signal_handlers() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+void end_at_once(int exit_code) {
+  g_paths.for_each([](const char* path) { unlink(path); });
+  g_tokens.for_each([](std::uint64_t token) {
+    const char byte = static_cast<char>(token & 0xFF);
+    // Nothing can be done about a failure here.
+    [[maybe_unused]] const auto n = write(static_cast<int>(token >> 9), &byte, 1);
+  });
+  _exit(exit_code);
 }
 
 int interrupt_signal() { return g_signal.load(std::memory_order_relaxed); }

@@ -17,6 +17,10 @@ int interrupt_signal();
 // throws Error interrupted if a signal came.
 void check_interrupt();
 
+// What a second signal does, for where no orderly way out is left: removes the registered temporary
+// files, gives the registered tokens back, and ends the process.
+[[noreturn]] void end_at_once(int exit_code);
+
 // While it lives, a second signal unlinks `path`. Up to 1,024 at a time; beyond that a file is only
 // removed by the orderly way out.
 class RemoveOnSignal {

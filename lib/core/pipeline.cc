@@ -291,8 +291,8 @@ class Pipeline {
       const Content& content = *part.content;
       if (content.resident_bytes() > 0 || content.size() > kLargestPreload) continue;
       Bytes bytes = content.load();  // first: a file that is open need not be asked by name
-      part.content = std::make_shared<MemoryContent>(std::move(bytes), content.origin(),
-                                                     content.mtime_ns());
+      part.content =
+          std::make_shared<MemoryContent>(std::move(bytes), content.origin(), content.mtime_ns());
     }
   }
 

@@ -1,17 +1,23 @@
 #include "lib/core/tool.h"
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <typeinfo>
 
+#include "lib/core/completion.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/man_page.h"
+#include "lib/core/tool_help.h"
 #include "lib/core/version.h"
 
 namespace prep {
@@ -68,15 +74,30 @@ void add_common_options(CLI::App& app, CommonOptions& o, bool has_output) {
   app.add_flag("-v,--verbose", o.verbose, "every warning");
 }
 
-// CLI11's own layout, with each option's default behind its description.
+// What the build asks for, to install it: not shown in --help.
+void add_generator(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--generate",
+         [&app](const std::string& what) {
+           const ToolHelp help = describe_tool(app, kVersion);
+           // CLI11 ends a help or version text, and adds the end of its last line.
+           const auto print = [](std::string text) {
+             text.pop_back();
+             throw CLI::CallForVersion(text, 0);
+           };
+           if (what == "man") print(man_page(help));
+           if (what == "bash") print(bash_completion(help));
+           if (what == "zsh") print(zsh_completion(help));
+           fail(Code::usage, "--generate {}: there are man, bash and zsh", printable(what));
+         })
+      ->trigger_on_parse()
+      ->group("");
+}
+
 class HelpFormatter final : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(28); }
-  std::string make_option_desc(const CLI::Option* option) const override {
-    const std::string value = option->get_default_str();
-    const bool shown = option->get_items_expected_max() > 0 && !value.empty() && value != "[]" &&
-                       value != "{}" && value != "\"\"";
-    return option->get_description() + (shown ? " (default " + value + ")" : "");
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
+    return help_text(describe_tool(*app, kVersion));
   }
 };
 
@@ -111,8 +132,9 @@ std::string settings_of(const CLI::App& app, const ToolInfo& info, const CommonO
     if (option->get_group() != kToolGroup || option->get_positional()) continue;
     const std::string name = option->get_name();
     if (name == "--help" || name == "--version") continue;
-    settings[name] = option->count() ? nlohmann::json(option->results())
-                                     : nlohmann::json({option->get_default_str()});
+    std::vector<std::string> values = option->results();
+    if (option->count() == 0) values = {option->get_default_str()};
+    settings[name] = values;
   }
   return settings.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -232,8 +254,10 @@ class Run {
                                      : "--output is required");
     }
     context.output = parse_spec(common_.output);
-    context.source_options.excluded = {context.output.path, common_.errors_path,
-                                       common_.report_path};
+    for (const std::string& path :
+         {context.output.path, common_.errors_path, common_.report_path}) {
+      if (!path.empty()) context.source_options.excluded.push_back(path);
+    }
     return context;
   }
 
@@ -294,7 +318,7 @@ class Run {
   int write_reports(int exit_code) {
     try {
       reporter_.close();
-      if (!common_.report_path.empty()) write_summary(exit_code);
+      if (!common_.report_path.empty()) write_report(exit_code);
     } catch (const Error& error) {
       reporter_.error(error.what());
       return exit_code ? exit_code : kExitFailed;
@@ -302,17 +326,21 @@ class Run {
     return exit_code;
   }
 
-  void write_summary(int exit_code) {
+  std::string report_text(int exit_code) {
     nlohmann::json report = summary_json(reporter_.summary(), reporter_.seconds());
     report["tool"] = info_.name;
     report["version"] = kVersion;
     report["settings"] = nlohmann::json::parse(settings_);
     report["task"] = {{"index", task_.index}, {"count", task_.count}};
     report["exit_code"] = interrupt_signal() ? 128 + interrupt_signal() : exit_code;
+    return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+
+  void write_report(int exit_code) {
+    const std::string text = report_text(exit_code);
     AtomicFile file(common_.report_path, locked_temporary(common_.report_path),
                     AtomicFile::Sharing::locked);
-    file.write(
-        as_bytes(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+    file.write(as_bytes(text));
     file.commit();
   }
 
@@ -363,7 +391,9 @@ namespace {
 int parse_and_run(Tool& tool, const Containers& containers, int argc, char** argv) {
   const ToolInfo info = tool.info();
   CLI::App app(info.summary, info.name);
-  app.set_version_flag("--version", fmt::format("{} (preptools) {}", info.name, kVersion));
+  app.set_help_flag("-h,--help", "print this text");
+  app.set_version_flag("--version", fmt::format("{} (preptools) {}", info.name, kVersion),
+                       "print the version");
   app.option_defaults()->always_capture_default()->group(kToolGroup);
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(info.description);
@@ -372,6 +402,7 @@ int parse_and_run(Tool& tool, const Containers& containers, int argc, char** arg
   try {
     tool.add_options(app);
     add_common_options(app, common, tool.has_output());
+    add_generator(app);
     app.parse(argc, argv);
     exit_code = Run(tool, containers, app, common).execute();
   } catch (const CLI::Success& success) {  // --help, --version
@@ -387,12 +418,25 @@ int parse_and_run(Tool& tool, const Containers& containers, int argc, char** arg
 }
 
 // When there was not even memory for a message: this one needs none.
-void say_out_of_memory(const char* program) {
+void say_out_of_memory() {
   char text[128];
   const int size = std::snprintf(text, sizeof text, "%.100s: error: %s\n",
-                                 program ? basename(program) : "prep", kOutOfMemory);
+                                 program_invocation_short_name, kOutOfMemory);
   // Nothing can be done about a failure here.
   [[maybe_unused]] const auto n = write(STDERR_FILENO, text, static_cast<std::size_t>(size));
+}
+
+std::terminate_handler g_terminate;
+
+// Not every lack of memory can be unwound: the destructor of nlohmann::json asks for some, too.
+[[noreturn]] void handle_terminate() {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  if (type && *type == typeid(std::bad_alloc)) {
+    say_out_of_memory();
+    end_at_once(kExitFailed);
+  }
+  g_terminate();
+  std::abort();
 }
 
 }  // namespace
@@ -401,13 +445,14 @@ int run_tool(Tool& tool, const Containers& containers, int argc, char** argv) {
   open_standard_streams();
   keep_freed_memory();
   install_signal_handlers();
+  g_terminate = std::set_terminate(handle_terminate);
   // What prints for people or filters dies quietly when its reader has seen enough (`| head`).
   if (!tool.has_output()) signal(SIGPIPE, SIG_DFL);
   int exit_code = kExitFailed;
   try {
     exit_code = parse_and_run(tool, containers, argc, argv);
   } catch (const std::bad_alloc&) {
-    say_out_of_memory(argv[0]);
+    say_out_of_memory();
   }
   if (const int number = interrupt_signal()) die_by_signal(number);
   return exit_code;

@@ -88,11 +88,13 @@ std::string StatisticsCollector::text(const SpectrogramSettings& settings) const
          by_frequencies_.size());
   }
   const auto& [frequencies, by_name] = *by_frequencies_.begin();
-  ordered_json json{{"format", kFormat},
-                    {"version", kVersion},
-                    {"settings", settings_json(settings)},
-                    {"arrays", arrays_},
-                    {"frequencies", frequencies}};
+  // One by one: where memory runs out within a list, what GCC 12 makes of it destroys too much.
+  ordered_json json;
+  json["format"] = kFormat;
+  json["version"] = kVersion;
+  json["settings"] = settings_json(settings);
+  json["arrays"] = arrays_;
+  json["frequencies"] = frequencies;
   for (const auto& [name, statistics] : by_name) {
     json["channels"][json_text(name)] = moments_json(statistics);
   }

@@ -1,6 +1,7 @@
 #include "lib/core/file_io.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -134,4 +135,25 @@ TEST_CASE("paths are taken apart and joined") {
   CHECK(base_name("a/b") == "b");
   CHECK(join_path("a/", "b") == "a/b");
   CHECK(join_path(".", "b") == "b");
+}
+
+TEST_CASE("what is not there is told from what cannot be looked at") {
+  TempDir dir;
+  test::write_file(dir / "file", "abc");
+  REQUIRE(find_file(dir / "file"));
+  CHECK(find_file(dir / "file")->st_size == 3);
+  CHECK(open_if_there(dir / "file"));
+  for (const std::string& path :
+       {dir / "missing", dir / "file/below", dir / std::string(300, 'x')}) {
+    CHECK_FALSE(find_file(path));
+    CHECK_FALSE(open_if_there(path));
+  }
+  // As many open files as there may be.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  CHECK_THROWS_WITH(open_if_there(dir / "file"), Catch::Contains("Too many open files"));
+  CHECK_THROWS_WITH(sync_directory(dir / "."), Catch::Contains("Too many open files"));
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
