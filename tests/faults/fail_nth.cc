@@ -78,6 +78,14 @@ std::atomic<bool> g_counts{false};
 // Looking a function up may allocate; that is none of the program's calls.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_looks_up = false;
 
+// The library that made the call, by the address that it returns to.
+const char* caller(void* address) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || !info.dli_fname) return "";
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  return slash ? slash + 1 : info.dli_fname;
+}
+
 // Without anything that might allocate, and once: others may be failing at the same time.
 void describe(const char* call, const char* path, int fd) {
   char* out = g_state->what;
@@ -172,6 +180,14 @@ int counted_main(int argc, char** argv, char** environment) {
 mode_t mode_of(int flags, std::va_list arguments) {
   const bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
   return has_mode ? va_arg(arguments, mode_t) : 0;
+}
+
+bool no_memory(const char* call, void* address) {
+  // Only what is to fail is looked up: there are very many calls.
+  if (g_kind != kMalloc || !fails(kMalloc, call, nullptr)) return false;
+  if (g_state->failed == 1) describe(call, caller(address), -1);
+  errno = g_errno;
+  return true;
 }
 
 // How many bytes of a read or write shall be moved; -1: it fails.
@@ -347,22 +363,24 @@ struct dirent64* readdir64(DIR* directory) {
 // --- memory and threads -------------------------------------------------------------------------
 
 void* malloc(std::size_t size) noexcept {
-  return fails(kMalloc, "malloc", nullptr) ? nullptr : __libc_malloc(size);
+  return no_memory("malloc", __builtin_return_address(0)) ? nullptr : __libc_malloc(size);
 }
 void* calloc(std::size_t count, std::size_t size) noexcept {
-  return fails(kMalloc, "calloc", nullptr) ? nullptr : __libc_calloc(count, size);
+  return no_memory("calloc", __builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
 }
 void* realloc(void* block, std::size_t size) noexcept {
-  return fails(kMalloc, "realloc", nullptr) ? nullptr : __libc_realloc(block, size);
+  return no_memory("realloc", __builtin_return_address(0)) ? nullptr : __libc_realloc(block, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  return fails(kMalloc, "memalign", nullptr) ? nullptr : __libc_memalign(alignment, size);
+  return no_memory("memalign", __builtin_return_address(0)) ? nullptr
+                                                            : __libc_memalign(alignment, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return fails(kMalloc, "aligned_alloc", nullptr) ? nullptr : __libc_memalign(alignment, size);
+  return no_memory("aligned_alloc", __builtin_return_address(0)) ? nullptr
+                                                                 : __libc_memalign(alignment, size);
 }
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept {
-  if (fails(kMalloc, "posix_memalign", nullptr)) return ENOMEM;
+  if (no_memory("posix_memalign", __builtin_return_address(0))) return ENOMEM;
   *out = __libc_memalign(alignment, size);
   return *out ? 0 : ENOMEM;
 }

@@ -21,8 +21,13 @@ class Job:
     # What an undisturbed run writes to standard output is a tar, whose end must be missing where
     # the run has failed.
     is_tar_stream: bool = False
-    # Every how many calls of malloc and the like one fails, beyond the first few hundred.
     stdin: str = ""
+    # What must go before the tool can be run again, because it wants a place of its own.
+    removed_before_rerun: tuple = ()
+    # What it cannot read is lost, and said to be: that is its work.
+    salvages: bool = False
+    # Findings go to standard output.
+    prints_findings: bool = False
 
 
 def make_inputs(directory, tools):
@@ -87,7 +92,7 @@ def all_jobs(tools):
     stamp = {"seal": "out/.prep-resize.json", "unless": "out/.prep-resize.partial"}
     pack = ("pack", "in/photos", "--shards", "2", "--labels", "dir", "-j1")
     tars = ("-o", "out/%06d.tar", "--index", "dali,wids,energon")
-    verify_set = {"seal": "out/manifest.json"}
+    pack_set = {"seal": "out/manifest.json"}
     return [
         Job("resize dir", tool(*resize, "-o", "out", "-j1"), **stamp),
         Job("resize dir -j2", tool(*resize, "-o", "out", "-j2"), **stamp),
@@ -99,24 +104,30 @@ def all_jobs(tools):
             always_there=("out.tar.zst",)),
         Job("resize stream", tool("resize", "in/photos.tar.gz", "--short", "32", "-o", "-", "-j1"),
             is_tar_stream=True),
+        # Its own output of before lies among the inputs.
+        Job("resize own tar", tool("resize", "raw", "--short", "16", "-o", "raw/small.tar", "-j1"),
+            before=[tool("resize", "in/photos", "--short", "48", "-o", "raw"),
+                    tool("resize", "raw", "--short", "32", "-o", "raw/small.tar")],
+            always_there=("raw/small.tar",)),
         Job("recompress dir", tool("recompress", "in/photos", "-o", "out", "-j1"),
             seal="out/.prep-recompress.json", unless="out/.prep-recompress.partial"),
         Job("recompress pipe", tool("recompress", "-", "-o", "-", "-j1", "--progressive"),
             stdin="in/photos.tar", is_tar_stream=True),
-        Job("pack tars", tool(*pack, *tars, "--shuffle", "1"), **verify_set),
+        Job("pack tars", tool(*pack, *tars, "--shuffle", "1"), **pack_set),
         Job("pack tars again", tool(*pack, *tars, "--shuffle", "1"),
-            before=[tool(*pack, *tars, "--shuffle", "2")], **verify_set),
-        Job("pack records", tool(*pack, "-o", "out/t.tfrecord-%05d-of-%05d"), **verify_set),
+            before=[tool(*pack, *tars, "--shuffle", "2")], **pack_set),
+        Job("pack records", tool(*pack, "-o", "out/t.tfrecord-%05d-of-%05d"), **pack_set),
         Job("pack stream",
             tool("pack", "in/photos.tar.gz", "-o", "out/%06d.tar", "--max-count", "3", "-j1"),
             before=[tool("pack", "in/photos.tar.gz", "-o", "out/%06d.tar", "--max-count", "2")],
-            **verify_set),
+            **pack_set),
         Job("pack merge", tool("pack", "--merge", "out"),
-            before=[tool(*pack, *tars, "--task", f"{i}/2") for i in (0, 1)], **verify_set),
-        Job("verify set", tool("verify", "--decode", "in/set", "-j1", "--report", "report.json")),
-        Job("verify records", tool("verify", "in/records", "-j1", "--json")),
+            before=[tool(*pack, *tars, "--task", f"{i}/2") for i in (0, 1)], **pack_set),
+        Job("verify set", tool("verify", "--decode", "in/set", "-j1", "--report", "report.json"),
+            prints_findings=True),
+        Job("verify records", tool("verify", "in/records", "-j1", "--json"), prints_findings=True),
         Job("verify repair", tool("verify", "in/damaged.tar", "--repair", "out", "-j1"),
-            good_exit=3),
+            good_exit=3, removed_before_rerun=("out",), salvages=True, prints_findings=True),
         Job("ls", tool("ls", "in/photos", "--json", "-j1")),
         Job("ls tar", tool("ls", "in/photos.tar.gz", "-j1")),
         Job("spectrogram", tool("spectrogram", "in/eeg", "-o", "out", "-j1", "--log", "db"),
