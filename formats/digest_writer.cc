@@ -11,7 +11,7 @@ namespace prep {
 namespace {
 
 // Small writes are gathered up to this; larger ones go out as they are.
-constexpr std::size_t kBuffer = 128 << 10, kLarge = 32 << 10;
+constexpr std::size_t kDigestBuffer = 128 << 10, kLarge = 32 << 10;
 // What digest() does in one go, and what may wait for it.
 constexpr std::uint64_t kStep = 1 << 20, kMostWaiting = 8 << 20;
 // So much is sent on its way to the disk in one go: little is left for the sync at the end then.
@@ -22,12 +22,12 @@ constexpr std::uint64_t kWriteBack = 16 << 20;
 DigestWriter::DigestWriter(int fd, std::string name, bool with_md5)
     : fd_(fd), name_(std::move(name)) {
   if (with_md5) md5_.emplace(Digest::Kind::md5);
-  buffer_.reserve(kBuffer);
+  buffer_.reserve(kDigestBuffer);
 }
 
 void DigestWriter::write(ByteView data) {
   if (data.size() >= kLarge) return write_shared(Bytes::copy(data));
-  if (buffer_.size() + data.size() > kBuffer) flush();
+  if (buffer_.size() + data.size() > kDigestBuffer) flush();
   buffer_.insert(buffer_.end(), data.begin(), data.end());
 }
 
@@ -40,7 +40,7 @@ void DigestWriter::write_shared(const Bytes& data) {
 void DigestWriter::flush() {
   if (buffer_.empty()) return;
   std::vector<std::uint8_t> next;
-  next.reserve(kBuffer);
+  next.reserve(kDigestBuffer);
   std::swap(next, buffer_);
   out(Bytes::take(std::move(next)));
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "formats/example.h"
+#include "formats/part_names.h"
 #include "lib/core/image_shape.h"
 #include "lib/core/sample.h"
 
@@ -33,7 +34,6 @@ inline constexpr std::string_view kChannels = "image/channels";
 inline constexpr std::string_view kColorspace = "image/colorspace";
 inline constexpr std::string_view kFilename = "image/filename";
 inline constexpr std::string_view kLabel = "image/class/label";
-inline constexpr std::string_view kLabelPart = "cls";
 inline constexpr std::string_view kClassText = "image/class/text";
 inline constexpr std::string_view kClassTextPart = "cls.txt";
 }  // namespace example_names

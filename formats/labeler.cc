@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "formats/part_names.h"
 #include "lib/core/error.h"
 
 namespace prep {
 namespace {
 
-constexpr std::string_view kLabelPart = "cls";
 constexpr std::uint64_t kLongestLabel = 4096;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {

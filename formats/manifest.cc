@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/sample.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
@@ -20,8 +21,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxBytes = std::size_t{4} << 30;
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kSha256Digits = 64, kMd5Digits = 32;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The digits at `text`'s beginning, without zeros before them; taken away from `text`.
 std::string_view take_number(std::string_view& text) {

@@ -45,6 +45,7 @@ struct RepeatedSample {
 
 struct Manifest {
   static constexpr int kVersion = 1;
+  static constexpr std::uint64_t kLargest = std::uint64_t{4} << 30;  // bytes of one that is read
   std::string tool = "prep-pack";
   std::string tool_version;
   nlohmann::ordered_json settings;  // of the options that decide the bytes

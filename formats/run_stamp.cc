@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "formats/run_lock.h"
 #include "formats/tree.h"
 #include "lib/core/sample.h"
 
@@ -20,7 +21,6 @@ namespace {
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kCheckpointInterval = 30'000'000'000;
 constexpr std::size_t kLargestStamp = 1 << 20;
-constexpr int kLockAttempts = 100;
 constexpr std::string_view kStampEnding = ".json", kPartialEnding = ".partial";
 
 std::int64_t ctime_ns(const struct stat& st) {
@@ -53,24 +53,6 @@ void remove_stamp(const std::string& path) {
 }
 
 std::string task_name(const Task& task) { return fmt::format("{}-of-{}", task.index, task.count); }
-
-Fd lock_partial(const std::string& path, const std::string& root) {
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      fail(Code::io, "{}: another run is writing into it", printable(root));
-    }
-    // The run before us may have removed the file between our open and our lock.
-    if (is_named(fd, path)) return fd;
-  }
-  fail(Code::io, "{}: cannot lock it", printable(path));
-}
-
-// Whether a live run holds this partial file.
-bool is_locked(const std::string& path) {
-  const Fd fd = open_if_there(path);
-  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
 
 // The stamps and partial files, of any tool, in a directory.
 std::vector<std::string> stamp_names(const std::string& root) {
@@ -127,7 +109,7 @@ RunStamp::RunStamp(std::string root, std::string tool, const Task& task, std::st
   look_at_others();
   was_there_ = find_file(partial_path_).has_value();
   if (was_there_) dead_tasks_.push_back(task_name(task_));
-  partial_ = lock_partial(partial_path_, root_);
+  partial_ = lock_for_run(partial_path_, root_);
   if (force) return;
   if (const auto partial = State::from_file(partial_path_)) {
     recall(*partial, false);

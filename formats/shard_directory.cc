@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "formats/manifest.h"
+#include "formats/run_lock.h"
 #include "formats/tree.h"
 #include "lib/core/error.h"
 #include "lib/core/file_io.h"
@@ -22,11 +23,6 @@ constexpr int kLookAgain = 4;
 constexpr std::string_view kLogEnding = ".partial";
 
 // Whether a live run holds this log.
-bool is_locked(const std::string& path) {
-  const Fd fd = open_if_there(path);
-  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
   for_each_entry(directory, [&](int, const dirent& entry) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "formats/run_lock.h"
 #include "formats/tree.h"
 #include "lib/core/error.h"
 #include "lib/core/sample.h"
@@ -13,22 +14,7 @@
 namespace prep {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int kLockAttempts = 100;
 constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 32;
-
-Fd open_and_lock(const std::string& path, const std::string& directory) {
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      fail(Code::io, "{}: another run is writing into it", printable(directory));
-    }
-    // The run before us may have removed the file between our open and our lock.
-    if (is_named(fd, path)) return fd;
-  }
-  fail(Code::io, "{}: cannot lock it", printable(directory));
-}
 
 std::string read_whole(const Fd& file, const std::string& path) {
   const struct stat st = file_status(file.get(), path);
@@ -39,8 +25,8 @@ std::string read_whole(const Fd& file, const std::string& path) {
   return text;
 }
 
-Json to_json(const FinishedShard& shard) {
-  Json files = Json::array();
+nlohmann::json to_json(const FinishedShard& shard) {
+  nlohmann::json files = nlohmann::json::array();
   for (const ExtraFile& file : shard.files) files.push_back({file.name, file.bytes, file.sha256});
   const ShardRecord& record = shard.record;
   return {{"number", shard.number},    {"name", record.name},        {"split", record.split},
@@ -50,13 +36,13 @@ Json to_json(const FinishedShard& shard) {
 }
 
 // A name that leaves the directory is not ours: files of these names are removed and replaced.
-std::string checked_name(const Json& json) {
+std::string checked_name(const nlohmann::json& json) {
   const std::string name = json;
   if (clean_path(name) != name) fail(Code::corrupt, "{}: not a shard's name", printable(name));
   return name;
 }
 
-FinishedShard from_json(const Json& json) {
+FinishedShard from_json(const nlohmann::json& json) {
   FinishedShard shard;
   shard.number = json.at("number");
   shard.record = {checked_name(json.at("name")),
@@ -67,7 +53,7 @@ FinishedShard from_json(const Json& json) {
                   json.at("md5")};
   shard.mtime_ns = json.at("mtime_ns");
   shard.labels = json.at("labels");
-  for (const Json& file : json.at("files")) {
+  for (const nlohmann::json& file : json.at("files")) {
     shard.files.push_back({checked_name(file.at(0)), file.at(1), file.at(2)});
   }
   return shard;
@@ -92,19 +78,19 @@ LogContent parse_log(std::string_view text) {
   for (;;) {
     const std::size_t end = text.find('\n', content.size);
     if (end == std::string_view::npos) return content;
-    const Json line = Json::parse(text.substr(content.size, end - content.size), nullptr,
+    const nlohmann::json line = nlohmann::json::parse(text.substr(content.size, end - content.size), nullptr,
                                   /*allow_exceptions=*/false);
     try {
       if (line.contains("fingerprint")) {
         content.fingerprint = line.at("fingerprint");
         content.shards.clear();
       } else if (line.contains("replaces")) {
-        for (const Json& name : line.at("replaces")) content.all.files.insert(checked_name(name));
+        for (const nlohmann::json& name : line.at("replaces")) content.all.files.insert(checked_name(name));
       } else {
         content.shards.push_back(from_json(line));
         add(content.shards.back().record, content.shards.back().files, content.all);
       }
-    } catch (const Json::exception&) {
+    } catch (const nlohmann::json::exception&) {
       return content;
     } catch (const Error&) {
       return content;
@@ -129,7 +115,7 @@ std::string log_name(const std::string& tool, const Task& task) {
 ShardLog::ShardLog(std::string directory, const std::string& tool, const Task& task)
     : directory_(std::move(directory)), path_(join_path(directory_, log_name(tool, task))) {
   make_directories(directory_);
-  file_ = open_and_lock(path_, directory_);
+  file_ = lock_for_run(path_, directory_);
   LogContent content = parse_log(read_whole(file_, path_));
   fingerprint_ = std::move(content.fingerprint);
   shards_ = std::move(content.shards);
@@ -164,14 +150,14 @@ void ShardLog::start(const std::string& fingerprint) {
     fail_errno(errno, "write", path_);
   }
   if (fingerprint == fingerprint_) return;
-  write_fully(file_.get(), as_bytes(Json{{"fingerprint", fingerprint}}.dump() + "\n"), path_);
+  write_fully(file_.get(), as_bytes(nlohmann::json{{"fingerprint", fingerprint}}.dump() + "\n"), path_);
   fingerprint_ = fingerprint;
   shards_.clear();
 }
 
 void ShardLog::add_replaced(const std::set<std::string>& names) {
   if (names.empty()) return;
-  write_fully(file_.get(), as_bytes(Json{{"replaces", names}}.dump() + "\n"), path_);
+  write_fully(file_.get(), as_bytes(nlohmann::json{{"replaces", names}}.dump() + "\n"), path_);
   sync();
 }
 

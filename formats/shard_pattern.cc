@@ -4,14 +4,13 @@
 
 #include "lib/core/error.h"
 #include "lib/core/sample.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
 
 constexpr std::string_view kSplit = "{split}";
 constexpr std::size_t kWidest = 18;  // digits that an index can have
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The length of the conversion "%d" or "%0Nd" that `text` starts with, or 0.
 std::size_t conversion_length(std::string_view text) {

@@ -18,7 +18,6 @@
 namespace prep {
 namespace {
 
-constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 constexpr char kClassesName[] = "classes.txt";
 
 void write_file(const std::string& directory, const std::string& name, std::string_view text) {
@@ -154,12 +153,12 @@ Manifest merge_shard_set(const std::string& directory) {
     has_whole = has_whole || name == kManifestName;
     if (!is_partial_manifest(name)) continue;
     const std::string path = join_path(directory, name);
-    parts.push_back(Manifest::parse(read_text_file(path, kLargestManifest), path));
+    parts.push_back(Manifest::parse(read_text_file(path, Manifest::kLargest), path));
     names.push_back(name);
   }
   if (parts.empty() && has_whole) {  // done already
     const std::string path = join_path(directory, kManifestName);
-    Manifest whole = Manifest::parse(read_text_file(path, kLargestManifest), path);
+    Manifest whole = Manifest::parse(read_text_file(path, Manifest::kLargest), path);
     check_files(directory, whole);
     return whole;
   }

@@ -20,7 +20,6 @@
 namespace prep {
 namespace {
 
-constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 constexpr char kStreamFingerprint[] = "a stream, which no run can take up again";
 // Shards that are written, but not yet digested and synced.
 constexpr std::size_t kMaxClosing = 2;
@@ -139,7 +138,7 @@ bool ShardSink::recall_manifest() {
     found_manifest_ = join_path(directory(), name);
     std::optional<Manifest> manifest;
     try {
-      manifest = Manifest::parse(read_text_file(found_manifest_, kLargestManifest), name);
+      manifest = Manifest::parse(read_text_file(found_manifest_, Manifest::kLargest), name);
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
       continue;  // there is none, or it is not one of ours, or damaged

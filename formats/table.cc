@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "formats/list.h"
+#include "formats/part_names.h"
 #include "formats/table_json.h"
 #include "lib/core/error.h"
 
 namespace prep {
 namespace {
 
-constexpr char kLabelPart[] = "cls", kTextPart[] = "txt", kJsonPart[] = "json";
 // What stands for a column's name before "json" if the file is a "json" itself.
 constexpr char kTable[] = "table";
 
@@ -265,9 +265,9 @@ void TableSource::add_literals(Sample& sample) const {
   if (!json.empty()) add_literal(sample, kJsonPart, kTable, std::move(json));
 }
 
-void TableSource::add_literal(Sample& sample, const char* part, const std::string& column,
+void TableSource::add_literal(Sample& sample, std::string_view part, const std::string& column,
                               std::string text) const {
-  std::string name = part;
+  std::string name(part);
   if (has_part(sample, name)) name = part_path(column, part);
   if (has_part(sample, name)) {
     fail(Code::duplicate, "a file and a value want to be the part '{}'", printable(name));

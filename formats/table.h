@@ -60,7 +60,7 @@ class TableSource final : public Source {
   std::shared_ptr<const Content> file(const std::string& path) const;
   void add_other_files(Sample& sample);
   void add_literals(Sample& sample) const;
-  void add_literal(Sample& sample, const char* part, const std::string& column,
+  void add_literal(Sample& sample, std::string_view part, const std::string& column,
                    std::string text) const;
   std::string json_object() const;
   std::string column_part(std::size_t column) const;

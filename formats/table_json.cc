@@ -3,12 +3,12 @@
 #include <cstdint>
 
 #include "lib/core/error.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 class Scanner {

@@ -7,17 +7,12 @@
 #include <utility>
 
 #include "formats/foreign.h"
+#include "formats/walk_window.h"
 #include "lib/core/error.h"
 #include "lib/core/interrupt.h"
 
 namespace prep {
 namespace {
-
-constexpr std::size_t kWindow = 256 << 10;
-// A window for archives of large members, where the rest of a longer one would be read for nothing.
-constexpr std::size_t kSmallWindow = 4 << 10;
-// Members up to this size are walked by reading everything: a read costs more than its bytes.
-constexpr std::uint64_t kWalkBySkipping = 16 << 10;
 
 }  // namespace
 

@@ -4,16 +4,10 @@
 
 #include "formats/tar_header.h"
 #include "lib/core/error.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
-
-std::string lower_case(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
 
 void check_name(std::string_view key, std::string_view part) {
   const std::string path = part_path(key, part);

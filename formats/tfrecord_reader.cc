@@ -8,16 +8,12 @@
 
 #include "formats/foreign.h"
 #include "formats/tar_header.h"
+#include "formats/walk_window.h"
 #include "lib/core/interrupt.h"
 
 namespace prep {
 namespace {
 
-constexpr std::size_t kWindow = 256 << 10;
-// For walks over headers: the rest of a longer window would be read for nothing.
-constexpr std::size_t kSmallWindow = 4 << 10;
-// Records up to this size are skipped by reading them: a read costs more than its bytes.
-constexpr std::uint64_t kWalkBySkipping = 16 << 10;
 // What is taken for a record from a stream before any of its bytes have come.
 constexpr std::size_t kFirstBlock = 16 << 20;
 

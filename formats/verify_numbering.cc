@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "lib/core/file_io.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 // Gaps that are listed one by one; a name can claim that there are a billion shards.
 constexpr std::size_t kShown = 20;
 constexpr std::size_t kMaxDigits = 9;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A path with its number taken out.
 struct Series {
@@ -86,8 +85,6 @@ std::optional<Numbered> parse(std::string_view path) {
   return parse_plain(path, base);
 }
 
-bool exists(const std::string& path) { return find_file(path).has_value(); }
-
 using Numbers = std::set<std::uint64_t>;
 
 // Those in [begin, end) that are neither in `numbers` nor there, at most `limit` of them.
@@ -95,7 +92,7 @@ std::vector<std::uint64_t> missing_in(const Series& series, const Numbers& numbe
                                       std::uint64_t begin, std::uint64_t end, std::size_t limit) {
   std::vector<std::uint64_t> missing;
   for (std::uint64_t i = begin; i < end && missing.size() < limit; ++i) {
-    if (numbers.count(i) == 0 && !exists(series.path(i))) missing.push_back(i);
+    if (numbers.count(i) == 0 && !is_there(series.path(i))) missing.push_back(i);
   }
   return missing;
 }

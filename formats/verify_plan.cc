@@ -18,9 +18,6 @@
 namespace prep {
 namespace {
 
-constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
-
-bool exists(const std::string& path) { return find_file(path).has_value(); }
 
 bool is_directory(const std::string& path) {
   const auto status = find_file(path);
@@ -97,7 +94,7 @@ class Planner {
   }
 
   static std::vector<std::string> expand(const std::string& path) {
-    return exists(path) ? std::vector<std::string>{path} : expand_braces(path);
+    return is_there(path) ? std::vector<std::string>{path} : expand_braces(path);
   }
 
   void add_path(const std::string& path) {
@@ -150,7 +147,7 @@ class Planner {
     const Listing listing = list(path);
     report_unfinished(set, listing);
     const std::string manifest = set.path(kManifestName);
-    if (exists(manifest)) return add_by_manifest(set, manifest, listing);
+    if (is_there(manifest)) return add_by_manifest(set, manifest, listing);
     report_unmerged(set, listing);
     find_dataset_indexes(set);
     std::vector<std::string> paths;
@@ -179,7 +176,7 @@ class Planner {
   void add_by_manifest(VerifySet& set, const std::string& path, const Listing& listing) {
     set.manifest_path = path;
     try {
-      set.manifest = Manifest::parse(read_text_file(path, kLargestManifest), path);
+      set.manifest = Manifest::parse(read_text_file(path, Manifest::kLargest), path);
       if (!set.manifest->schema.is_null()) {
         set.schema = ExampleSchema::parse(set.manifest->schema, path);
       }
@@ -213,7 +210,7 @@ class Planner {
     }
     for (const ShardRecord& record : manifest.shards) {
       const std::string path = set.path(record.name);
-      if (!exists(path)) {
+      if (!is_there(path)) {
         add_error(set, path, Code::not_found, "is missing; the manifest names it");
         continue;
       }
@@ -266,8 +263,8 @@ class Planner {
   }
 
   static void find_dataset_indexes(VerifySet& set) {
-    set.has_wids = exists(set.path(kWidsIndexName));
-    set.has_energon = exists(set.path(kEnergonInfoName));
+    set.has_wids = is_there(set.path(kWidsIndexName));
+    set.has_energon = is_there(set.path(kEnergonInfoName));
   }
 
   void add_dataset_indexes(const VerifySet& set) {

@@ -6,20 +6,13 @@
 
 #include "lib/core/error.h"
 #include "lib/core/sample.h"
+#include "lib/core/text.h"
 
 namespace prep {
 namespace {
 
 // A shard with more different sets of parts has no set of parts at all.
 constexpr std::size_t kMaxPartSets = 100;
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;

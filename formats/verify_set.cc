@@ -14,8 +14,6 @@
 namespace prep {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uint64_t kLargestText = std::uint64_t{4} << 30;
 
 // An error's words without the path before them.
@@ -34,7 +32,7 @@ std::vector<Finding> checked(const std::string& path, Check check) {
   } catch (const Error& error) {
     if (error.code() == Code::interrupted) throw;
     findings.error(error.code(), {}, without_path(error.what(), path));
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     findings.error(Code::corrupt, {}, "is not the JSON that it should be");
   }
   return findings.finish();
@@ -138,8 +136,8 @@ void report_unknown(Findings& findings, const std::string& shard) {
 std::vector<Finding> SetVerifier::check_wids_index(const VerifyItem& item) const {
   return checked(item.path, [&](Findings& findings) {
     auto shards = shards_of(item.set);
-    const Json index = Json::parse(read_text_file(item.path, kLargestText));
-    for (const Json& entry : index.at("shardlist")) {
+    const nlohmann::json index = nlohmann::json::parse(read_text_file(item.path, kLargestText));
+    for (const nlohmann::json& entry : index.at("shardlist")) {
       const auto url = entry.at("url").get<std::string>();
       auto found = shards.find(url);
       if (found == shards.end()) found = shards.find(std::string(base_name(url)));
@@ -165,7 +163,7 @@ std::vector<Finding> SetVerifier::check_wids_index(const VerifyItem& item) const
 std::vector<Finding> SetVerifier::check_energon_info(const VerifyItem& item) const {
   return checked(item.path, [&](Findings& findings) {
     auto shards = shards_of(item.set);
-    const Json info = Json::parse(read_text_file(item.path, kLargestText));
+    const nlohmann::json info = nlohmann::json::parse(read_text_file(item.path, kLargestText));
     for (const auto& [name, count] : info.at("shard_counts").items()) {
       const auto found = shards.find(name);
       if (found == shards.end()) {

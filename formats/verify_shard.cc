@@ -17,16 +17,11 @@
 #include "formats/verify_tar.h"
 #include "formats/verify_tfrecord.h"
 #include "lib/core/error.h"
+#include "lib/core/text.h"
 #include "lib/core/unnamed_file.h"
 
 namespace prep {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "formats/foreign.h"
+#include "formats/part_names.h"
 #include "formats/tar_header.h"
 #include "formats/verify_names.h"
 #include "lib/core/sample.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::size_t kChecksumField = 148, kMagicField = 257;
 constexpr std::string_view kMagic = "ustar";
-constexpr std::string_view kLabelPart = "cls";
 constexpr std::size_t kMaxLabel = 64;
 
 // Six octal digits, NUL, space, as nearly everybody writes it; some write seven and NUL. Readers

@@ -6,12 +6,12 @@
 
 #include "formats/example.h"
 #include "formats/example_sample.h"
+#include "formats/part_names.h"
 #include "lib/core/text.h"
 
 namespace prep {
 namespace {
 
-constexpr std::string_view kLabelPart = "cls";
 
 // A message without the file's name before it, and without what a finding says by itself.
 std::string without_place(std::string_view message, std::string_view name,

@@ -293,7 +293,7 @@ Times time_once(const DecodeCase& what) {
 
 // Every run has all cases in an order of its own, so that whatever changes with time (a CPU that
 // grows hot, a neighbour) meets all of them alike.
-void measure(std::vector<DecodeCase>& cases, const DecodeBenchOptions& options,
+void measure_cases(std::vector<DecodeCase>& cases, const DecodeBenchOptions& options,
              Reporter& reporter) {
   for (int run = -options.warmup; run < options.runs; ++run) {
     const double start = wall_seconds();
@@ -349,7 +349,7 @@ DecodeMeasurements measure_decoding(const RunContext& run, const DecodeBenchOpti
   results.digest = data_digest(good);
   results.cases = make_cases(results.sets, options);
   if (results.cases.empty()) fail(Code::empty, "there is no picture that could be measured");
-  measure(results.cases, options, run.reporter);
+  measure_cases(results.cases, options, run.reporter);
   return results;
 }
 

@@ -12,7 +12,7 @@
 namespace prep {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::uint64_t kVerifyPiece = 1 << 20;
 
 std::string url_of(const CacheEntry& entry) {
   if (entry.key.bucket.empty()) return entry.key.key;
@@ -64,9 +64,9 @@ std::string damage_of(const CacheEntry& entry) {
   if (entry.sha256.empty()) return "its description is lost";
   Digest digest(Digest::Kind::sha256);
   const FileContent file(entry.path, entry.key.size);
-  for (std::uint64_t at = 0; at < entry.key.size; at += kPiece) {
+  for (std::uint64_t at = 0; at < entry.key.size; at += kVerifyPiece) {
     check_interrupt();
-    digest.update(file.read(at, kPiece).view());
+    digest.update(file.read(at, kVerifyPiece).view());
   }
   return digest.hex() == entry.sha256 ? "" : "its bytes are not those that were stored";
 }

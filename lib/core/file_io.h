@@ -53,6 +53,7 @@ bool same_file(const struct stat& a, const struct stat& b);
 // Of what has this path, links followed; nullopt where nothing has. throws Error io where that
 // cannot be told.
 std::optional<struct stat> find_file(const std::string& path);
+inline bool is_there(const std::string& path) { return find_file(path).has_value(); }
 // Opens for reading; no descriptor where nothing has this path. throws Error io.
 Fd open_if_there(const std::string& path);
 // Whether `path` names the open file; false if it names another or none. throws Error io.

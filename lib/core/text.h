@@ -17,4 +17,8 @@ std::string printable(std::string_view name);
 // A name as a JSON string's content: as it is if it is UTF-8, else as printable() shows it.
 std::string json_text(std::string_view name);
 
+// ASCII only, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+std::string lower_case(std::string_view text);
+
 }  // namespace prep

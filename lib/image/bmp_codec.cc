@@ -8,15 +8,16 @@
 
 #include "lib/core/error.h"
 #include "lib/image/byte_reader.h"
+#include "lib/image/codec_limits.h"
 
 namespace prep::image {
 namespace {
 
 // Beyond any picture that a BMP of 4 GB could hold, other than as runs of one colour.
-constexpr std::int64_t kMaxSide = 1 << 20, kMaxPixels = 1 << 30;
+constexpr std::int64_t kMaxSide = 1 << 20;
 
 constexpr std::uint32_t kFileHeader = 14, kCoreHeader = 12, kInfoHeader = 40;
-constexpr std::uint32_t kRgb = 0, kRle8 = 1, kRle4 = 2, kBitFields = 3, kAlphaBitFields = 6;
+constexpr std::uint32_t kUncompressed = 0, kRle8 = 1, kRle4 = 2, kBitFields = 3, kAlphaBitFields = 6;
 
 // ---- Headers
 
@@ -44,7 +45,7 @@ class Header {
     return at + 4 <= size_ ? *file_.u32(kFileHeader + at) : 0;
   }
   std::int32_t i32(std::uint32_t at) const { return static_cast<std::int32_t>(u32(at)); }
-  std::uint32_t compression() const { return is_core() ? kRgb : u32(16); }
+  std::uint32_t compression() const { return is_core() ? kUncompressed : u32(16); }
   bool has_masks() const { return compression() == kBitFields || compression() == kAlphaBitFields; }
   // Between the header and the palette, where the header is too short to hold them.
   std::uint32_t masks_behind() const {
@@ -83,7 +84,7 @@ void read_kind(const Header& header, BmpInfo& info) {
   info.runs = (compression == kRle8 && info.bits == 8) || (compression == kRle4 && info.bits == 4);
   static constexpr std::array kBits{1, 4, 8, 16, 24, 32};
   const bool plain =
-      compression == kRgb && std::find(kBits.begin(), kBits.end(), info.bits) != kBits.end();
+      compression == kUncompressed && std::find(kBits.begin(), kBits.end(), info.bits) != kBits.end();
   const bool fields = header.has_masks() && (info.bits == 16 || info.bits == 32);
   if (!plain && !info.runs && !fields) {
     fail(Code::unsupported, "a BMP of {} bits with compression {} is not supported", info.bits,
@@ -396,7 +397,7 @@ BmpInfo read_bmp_info(const Bytes& data) {
 Plane decode_bmp(const Bytes& data, const BmpInfo& info, bool allow_truncated, PlaneBuffer& buffer,
                  std::vector<std::string>& warnings) {
   if (info.width > kMaxSide || info.height > kMaxSide ||
-      std::int64_t{info.width} * info.height > kMaxPixels) {
+      std::int64_t{info.width} * info.height > kMaxCodecPixels) {
     fail(Code::limit, "{} x {} pixels are more than the decoder takes", info.width, info.height);
   }
   bool whole = info.full_size <= data.size();

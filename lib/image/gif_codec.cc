@@ -12,11 +12,11 @@
 
 #include "lib/core/error.h"
 #include "lib/image/byte_reader.h"
+#include "lib/image/codec_limits.h"
 
 namespace prep::image {
 namespace {
 
-constexpr std::int64_t kMaxPixels = 1 << 30;
 
 constexpr std::uint8_t kExtension = '!', kImage = ',', kTrailer = ';', kGraphicControl = 0xf9;
 constexpr std::uint8_t kHasPalette = 0x80, kInterlaced = 0x40, kHasTransparent = 0x01;
@@ -124,9 +124,9 @@ void read_rest(BlockReader& reader, std::uint64_t size, GifInfo& info) {
 
 // The smallest GIF around the pixels, so that giflib sees no other block: header and screen without
 // a palette, the image's descriptor, and the pixels.
-class Source {
+class GifSource {
  public:
-  explicit Source(const GifInfo& info) : pixels_(info.pixels) {
+  explicit GifSource(const GifInfo& info) : pixels_(info.pixels) {
     std::memcpy(head_.data(), "GIF89a", 6);
     put16(6, info.image_width);
     put16(8, info.image_height);
@@ -164,7 +164,7 @@ class Source {
 };
 
 int read_source(GifFileType* gif, GifByteType* out, int size) {
-  return static_cast<Source*>(gif->UserData)->read(out, size);
+  return static_cast<GifSource*>(gif->UserData)->read(out, size);
 }
 
 struct CloseGif {
@@ -173,7 +173,7 @@ struct CloseGif {
 using GifPtr = std::unique_ptr<GifFileType, CloseGif>;
 
 // Ready for the first row.
-GifPtr open_gif(Source& source) {
+GifPtr open_gif(GifSource& source) {
   int error = 0;
   GifPtr gif(DGifOpen(&source, read_source, &error));
   if (!gif) {
@@ -259,13 +259,13 @@ GifInfo read_gif_info(const Bytes& data) {
 
 Plane decode_gif(const GifInfo& info, bool allow_truncated, PlaneBuffer& buffer,
                  std::vector<std::string>& warnings) {
-  if (std::int64_t{info.width} * info.height > kMaxPixels) {
+  if (std::int64_t{info.width} * info.height > kMaxCodecPixels) {
     fail(Code::limit, "{} x {} pixels are more than the decoder takes", info.width, info.height);
   }
   if (!info.complete && !allow_truncated) {
     fail(Code::truncated, "the GIF ends before its image does");
   }
-  Source source(info);
+  GifSource source(info);
   const GifPtr gif = open_gif(source);
   const Plane out = buffer.shape(info.width, info.height, info.has_alpha() ? 4 : 3);
   clear(out);

@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/image/byte_reader.h"
+#include "lib/image/codec_limits.h"
 #include "lib/image/exif.h"
 
 namespace prep::image {
@@ -19,7 +20,6 @@ constexpr std::size_t kSignature = 8, kChunkFrame = 12;  // length, type and CRC
 constexpr std::uint32_t kMaxAncillary = 1 << 20;
 // A profile that inflates to more is not one.
 constexpr png_alloc_size_t kMaxInflatedChunk = 8 << 20;
-constexpr std::size_t kMaxWarnings = 8;
 
 // ---- The walk over the chunks.
 

@@ -13,6 +13,7 @@
 
 #include "lib/core/error.h"
 #include "lib/image/byte_reader.h"
+#include "lib/image/codec_limits.h"
 
 namespace prep::image {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 // More than real files have in one tile, unless the picture is larger still.
 constexpr std::uint64_t kMaxTilePixels = 1 << 24;
 constexpr int kMaxSamples = 8;
-constexpr std::size_t kMaxWarnings = 8;
 
 // ---- The directory
 
@@ -138,13 +138,13 @@ bool is_complete(const Directory& directory) {
 
 // ---- libtiff
 
-struct Source {
+struct TiffSource {
   ByteView data;
   std::uint64_t position = 0;
 };
 
 tmsize_t read_source(thandle_t handle, void* out, tmsize_t size) {
-  auto& source = *static_cast<Source*>(handle);
+  auto& source = *static_cast<TiffSource*>(handle);
   const std::uint64_t left =
       source.data.size() - std::min<std::uint64_t>(source.position, source.data.size());
   const std::uint64_t count =
@@ -157,7 +157,7 @@ tmsize_t read_source(thandle_t handle, void* out, tmsize_t size) {
 tmsize_t write_source(thandle_t, void*, tmsize_t) { return 0; }
 
 toff_t seek_source(thandle_t handle, toff_t offset, int whence) {
-  auto& source = *static_cast<Source*>(handle);
+  auto& source = *static_cast<TiffSource*>(handle);
   const std::uint64_t base = whence == SEEK_SET   ? 0
                              : whence == SEEK_CUR ? source.position
                                                   : source.data.size();
@@ -166,7 +166,7 @@ toff_t seek_source(thandle_t handle, toff_t offset, int whence) {
 
 int close_source(thandle_t) { return 0; }
 
-toff_t size_source(thandle_t handle) { return static_cast<Source*>(handle)->data.size(); }
+toff_t size_source(thandle_t handle) { return static_cast<TiffSource*>(handle)->data.size(); }
 
 // The first error, and warnings up to a number.
 struct Messages {
@@ -206,7 +206,7 @@ struct CloseTiff {
 };
 using TiffPtr = std::unique_ptr<TIFF, CloseTiff>;
 
-TiffPtr open_tiff(Source& source, Messages& messages) {
+TiffPtr open_tiff(TiffSource& source, Messages& messages) {
   const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(
       TIFFOpenOptionsAlloc(), TIFFOpenOptionsFree);
   if (!options) throw std::bad_alloc();
@@ -446,7 +446,7 @@ Plane decode_tiff(const Bytes& data, const TiffInfo& info, bool allow_truncated,
   if (!info.complete && !allow_truncated) {
     fail(Code::truncated, "the TIFF ends before its image does");
   }
-  Source source{data.view()};
+  TiffSource source{data.view()};
   Messages messages{{}, &warnings};
   const TiffPtr tiff = open_tiff(source, messages);
   if (!tiff) fail(Code::corrupt, "the TIFF is damaged: {}", messages.error);

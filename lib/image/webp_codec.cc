@@ -10,13 +10,13 @@
 
 #include "lib/core/error.h"
 #include "lib/image/byte_reader.h"
+#include "lib/image/codec_limits.h"
 #include "lib/image/exif.h"
 
 namespace prep::image {
 namespace {
 
 // The format's own limit for the canvas of an animation is four times that.
-constexpr std::int64_t kMaxPixels = 1 << 30;
 
 // ---- The container
 
@@ -232,7 +232,7 @@ WebpInfo read_webp_info(const Bytes& data) {
 
 Plane decode_webp(const Bytes& data, const WebpInfo& info, bool allow_truncated,
                   PlaneBuffer& buffer, std::vector<std::string>& warnings) {
-  if (std::int64_t{info.width} * info.height > kMaxPixels) {
+  if (std::int64_t{info.width} * info.height > kMaxCodecPixels) {
     fail(Code::limit, "{} x {} pixels are more than the decoder takes", info.width, info.height);
   }
   if (!info.complete && !allow_truncated) {

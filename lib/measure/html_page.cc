@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/text.h"
+#include "lib/measure/markup.h"
 
 namespace prep::measure {
 namespace {
@@ -54,31 +55,8 @@ border:1px solid var(--line);border-radius:.25rem}
 @media print{nav{display:none}body{max-width:none}}
 )";
 
-std::string escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 // Line breaks and tabs of ours stay; what is in names is shown as in C.
-std::string shown(std::string_view text) { return escape(is_utf8(text) ? text : printable(text)); }
+std::string shown(std::string_view text) { return escape_markup(is_utf8(text) ? text : printable(text)); }
 
 std::string base64(ByteView bytes) {
   constexpr std::string_view kDigits =

@@ -9,7 +9,7 @@
 namespace prep::measure {
 namespace {
 
-constexpr int kReplicates = 2000;
+constexpr int kBootstraps = 2000;
 constexpr double kNormal975 = 1.959963984540054;
 
 // The 0.975 quantile of Student's t: exact for 1 and 2 degrees of freedom, else the expansion of
@@ -36,7 +36,7 @@ double lower_share(std::size_t count) {
 std::vector<double> replicate(std::span<const double> numerators,
                               std::span<const double> denominators, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<double> ratios(kReplicates);
+  std::vector<double> ratios(kBootstraps);
   for (double& ratio : ratios) {
     double numerator = 0, denominator = 0;
     for (std::size_t i = 0; i < numerators.size(); ++i) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/measure/markup.h"
+
 namespace prep::measure {
 namespace {
 
@@ -12,22 +14,6 @@ constexpr double kWidth = 720;  // of the drawing; the page scales it
 constexpr double kText = 13;    // pixels
 constexpr double kGlyph = 7;    // about as wide as a letter is
 constexpr std::size_t kColours = 6;
-
-std::string escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 // At most four digits, and a unit of thousands: "12.5k", "0.031".
 std::string number(double value) {
@@ -60,7 +46,7 @@ class Drawing {
     out_ = fmt::format(
         "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" font-size=\"{:.0f}\" "
         "font-family=\"system-ui,sans-serif\"><title>{}</title><desc>{}</desc>\n",
-        kWidth, height, kText, escape(title), escape(description));
+        kWidth, height, kText, escape_markup(title), escape_markup(description));
   }
   void rectangle(double x, double y, double width, double height, std::string_view colour) {
     out_ += fmt::format(
@@ -76,7 +62,7 @@ class Drawing {
             std::string_view colour = "ink") {
     out_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"var(--{})\">{}</text>\n", x, y,
-        anchor, colour, escape(words));
+        anchor, colour, escape_markup(words));
   }
   void path(const std::vector<std::pair<double, double>>& points, std::string_view colour) {
     std::string at;

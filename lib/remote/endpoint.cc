@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/text.h"
 #include "lib/remote/ascii.h"
 #include "lib/remote/environment.h"
 #include "lib/remote/profile_files.h"
@@ -17,8 +18,6 @@ namespace {
 constexpr std::string_view kDefaultRegion = "us-east-1";
 
 bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_dns_label(std::string_view label) {
   return !label.empty() && label.size() <= 63 && label.front() != '-' && label.back() != '-' &&

@@ -8,9 +8,9 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Takes fields from the front of a text; after the first that is not there, nothing more succeeds.
-class Fields {
+class TimeFields {
  public:
-  explicit Fields(std::string_view text) : rest_(text) {}
+  explicit TimeFields(std::string_view text) : rest_(text) {}
 
   int digits(int count) {
     int value = 0;
@@ -40,7 +40,7 @@ class Fields {
   bool ok_ = true;
 };
 
-std::int64_t fraction(Fields& fields) {
+std::int64_t fraction(TimeFields& fields) {
   if (!fields.take('.')) return 0;
   std::int64_t ns = fields.digit() * (kSecond / 10);
   for (std::int64_t unit = kSecond / 100; fields.has_digit(); unit /= 10) {
@@ -50,7 +50,7 @@ std::int64_t fraction(Fields& fields) {
 }
 
 // Seconds east of Greenwich.
-int zone(Fields& fields) {
+int zone(TimeFields& fields) {
   if (fields.take('Z') || fields.take('z')) return 0;
   const bool is_west = fields.take('-');
   if (!is_west) fields.literal('+');
@@ -63,7 +63,7 @@ int zone(Fields& fields) {
 }  // namespace
 
 std::optional<std::int64_t> parse_iso_time(std::string_view text) {
-  Fields fields(text);
+  TimeFields fields(text);
   const int year = fields.digits(4);
   fields.literal('-');
   const int month = fields.digits(2);

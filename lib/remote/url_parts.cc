@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "lib/core/text.h"
 #include "lib/remote/ascii.h"
 
 namespace prep {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || is_digit(c); }
 

@@ -54,4 +54,7 @@ void ArrayRecording::read_planar(const ReadRequest<T>& request) const {
   }
 }
 
+template void ArrayRecording::run(std::span<const ReadRequest<float>> requests) const;
+template void ArrayRecording::run(std::span<const ReadRequest<double>> requests) const;
+
 }  // namespace prep::signal

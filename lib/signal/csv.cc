@@ -24,7 +24,7 @@ constexpr std::size_t kMaxNumbers = std::size_t{1} << 27;
 constexpr std::size_t kMaxColumns = 65'536;
 // No signal rises all the time for this long.
 constexpr std::size_t kRowsToTellTime = 32;
-constexpr double kGapInSamples = 0.75;
+constexpr double kGapInRows = 0.75;
 
 // --- what it looks like --------------------------------------------------------------------------
 
@@ -287,7 +287,7 @@ double mean_step(const std::vector<double>& times, double quantum) {
   for (std::size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
   std::nth_element(steps.begin(), middle, steps.end());
-  const double median = *middle, tolerance = kGapInSamples * median + 2 * quantum;
+  const double median = *middle, tolerance = kGapInRows * median + 2 * quantum;
   double sum = 0;
   std::size_t count = 0;
   for (const double step : steps) {
@@ -343,7 +343,7 @@ void set_segments(const Table& table, std::size_t rows, double rate, RecordingIn
     info.segments.push_back({0, 0, rows});
     return;
   }
-  const double tolerance = kGapInSamples / rate + 2 * table.quantum * table.time_scale;
+  const double tolerance = kGapInRows / rate + 2 * table.quantum * table.time_scale;
   SegmentBuilder builder(1 / rate, tolerance);
   for (const double time : table.times) builder.add(time * table.time_scale);
   info.segments = builder.segments();

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxAnnotations = 1'000'000;
 constexpr std::uint64_t kSmallRecord = 32 << 10;  // reading less than this saves nothing
 constexpr std::uint64_t kSparse = 4;
 // Onsets are rounded to a few decimals, so that sound ones can be a little over half a sample off.
-constexpr double kGapInSamples = 0.51;
+constexpr double kGapInEdfSamples = 0.51;
 constexpr std::size_t kMangledProbe = 64 << 10;
 
 // Where the records lie.
@@ -190,7 +190,7 @@ void EdfRecording::scan_annotations(const EdfHeader& header) {
       wanted += bytes;
     }
   }
-  SegmentBuilder builder(header.duration, kGapInSamples / fastest);
+  SegmentBuilder builder(header.duration, kGapInEdfSamples / fastest);
   if (signals.empty()) {
     builder.add_untimed(records_.count);
   } else {

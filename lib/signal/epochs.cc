@@ -26,9 +26,9 @@ std::int64_t samples_in(double seconds, double rate) {
   return std::llround(samples);
 }
 
-class Planner {
+class EpochPlanner {
  public:
-  Planner(std::span<const Stretch> stretches, double rate, const EpochSettings& settings)
+  EpochPlanner(std::span<const Stretch> stretches, double rate, const EpochSettings& settings)
       : stretches_(stretches), rate_(rate), settings_(settings) {
     for (std::size_t i = 0; i < stretches.size(); ++i) by_start_.push_back(i);
     std::stable_sort(by_start_.begin(), by_start_.end(), [&](std::size_t a, std::size_t b) {
@@ -175,7 +175,7 @@ bool EventPattern::matches(std::string_view text) const {
 CutPlan plan_cuts(std::span<const Stretch> stretches, double rate,
                   std::span<const Annotation> annotations, const EpochSettings& settings,
                   const EventPattern* pattern) {
-  Planner planner(stretches, rate, settings);
+  EpochPlanner planner(stretches, rate, settings);
   if (!settings.has_epochs()) {
     planner.add_whole();
     return planner.finish(0);

@@ -20,7 +20,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 std::string to_utf8(std::string_view text);
 
 // For ASCII.
-std::string lower_case(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 // Whether these bytes once were others that a program took for text and turned into UTF-8: valid

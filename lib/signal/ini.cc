@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/core/text.h"
 #include "lib/signal/field_text.h"
 
 namespace prep::signal {

@@ -56,9 +56,9 @@ Montage bipolar(std::string_view list) {
 }
 
 // Makes the plan for one recording.
-class Planner {
+class ChannelPlanner {
  public:
-  Planner(const RecordingInfo& info, const ChannelSelection& selection, MissingPolicy missing)
+  ChannelPlanner(const RecordingInfo& info, const ChannelSelection& selection, MissingPolicy missing)
       : info_(info), finder_(info), policy_(missing) {
     choose(selection);
   }
@@ -263,7 +263,7 @@ Montage parse_montage(std::string_view word) {
 
 ChannelPlan plan_channels(const RecordingInfo& info, const ChannelSelection& selection,
                           const Montage& montage, MissingPolicy missing) {
-  return Planner(info, selection, missing).plan(montage);
+  return ChannelPlanner(info, selection, missing).plan(montage);
 }
 
 }  // namespace prep::signal

@@ -25,6 +25,8 @@ OddImage ok(std::string path, std::string data, const Corners& corners) {
   return image;
 }
 
+Picture rgb_quarters() { return quarters(kWidth, kHeight, 3, kRgbCorners); }
+
 OddImage ok(std::string path, std::string data) {
   return ok(std::move(path), std::move(data), kRgbCorners);
 }

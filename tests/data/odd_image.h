@@ -33,6 +33,7 @@ std::pair<int, int> resized(int width, int height);
 
 // What most files show: kRgbCorners, 360 x 300 when upright.
 inline constexpr int kWidth = 360, kHeight = 300;
+Picture rgb_quarters();
 OddImage ok(std::string path, std::string data);
 OddImage ok(std::string path, std::string data, const Corners& corners);
 OddImage ok(std::string path, std::string data, int upright_width, int upright_height);

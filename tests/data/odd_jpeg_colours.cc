@@ -6,7 +6,6 @@
 namespace prep::testdata {
 namespace {
 
-Picture rgb_quarters() { return quarters(kWidth, kHeight, 3, kRgbCorners); }
 Picture grey_quarters() { return grey(rgb_quarters()); }
 
 Corners grey_corners() {

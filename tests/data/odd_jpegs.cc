@@ -11,7 +11,6 @@ namespace {
 
 using namespace std::string_literals;
 
-Picture rgb_quarters() { return quarters(kWidth, kHeight, 3, kRgbCorners); }
 std::string plain() { return encode_jpeg(rgb_quarters()); }
 // With enough entropy-coded data for damage to hit.
 std::string textured(const JpegOptions& options = {}) {

@@ -21,8 +21,6 @@ using namespace std::string_literals;
 
 constexpr Colour kWhite = {255, 255, 255};
 
-Picture rgb_quarters() { return quarters(kWidth, kHeight, 3, kRgbCorners); }
-
 std::string palette_chunk(const Corners& corners) {
   std::string entries;
   for (const Colour& colour : corners) {

@@ -14,7 +14,7 @@
 #include "lib/image/recompress.h"
 #include "pictures.h"
 
-namespace prep::image {
+namespace prep::image::baseline_decoder_test {
 namespace {
 
 using test::Buffer;
@@ -259,4 +259,4 @@ TEST_CASE("Lookup: every code is found, short and long") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::baseline_decoder_test

@@ -8,7 +8,7 @@
 #include "lib/image/jpeg_coefficients.h"
 #include "lib/image/jpeg_info.h"
 
-namespace prep::image {
+namespace prep::image::baseline_encoder_test {
 namespace {
 
 struct Block {
@@ -120,4 +120,4 @@ TEST_CASE("Padding is flat, and like the block before") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::baseline_encoder_test

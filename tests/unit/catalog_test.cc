@@ -8,7 +8,8 @@
 #include "tests/unit/samples.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::catalog_test {
+
 using test::describe;
 using test::literal_sample;
 using test::TempDir;
@@ -134,3 +135,5 @@ TEST_CASE("A million samples take little memory") {
   CHECK(catalog.memory() < 100'000 * 64);
   CHECK(catalog.key(99'999) == "n014499/00099999");
 }
+
+}  // namespace prep::catalog_test

@@ -7,7 +7,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::class_names_test {
+
 using prep::test::TempDir;
 using prep::test::write_file;
 
@@ -186,3 +187,5 @@ TEST_CASE("many labels") {
     CHECK(labels.find(sample_of(fmt::format("d/{}", i), {"jpg"})) == fmt::format("{}", i % 1'000));
   }
 }
+
+}  // namespace prep::class_names_test

@@ -7,7 +7,8 @@
 
 #include "pictures.h"
 
-using namespace prep;
+namespace prep::color_test {
+
 using namespace prep::image;
 using namespace prep::test;
 
@@ -171,3 +172,5 @@ TEST_CASE("alpha over a background", "[color]") {
   CHECK(colored.row(0)[1] == 128);
   CHECK(colored.row(0)[3 * 255 + 2] == 60);
 }
+
+}  // namespace prep::color_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-using namespace prep;
+namespace prep::compression_test {
 
 namespace {
 
@@ -153,3 +153,5 @@ TEST_CASE("A closed pipe and a full disk are errors that name the output") {
     CHECK_THROWS_WITH(writer->finish(), Catch::StartsWith("x.tar: "));
   }
 }
+
+}  // namespace prep::compression_test

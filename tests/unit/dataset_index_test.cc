@@ -5,6 +5,8 @@
 
 #include "lib/core/error.h"
 
+namespace prep::dataset_index_test {
+
 namespace {
 
 prep::Manifest manifest() {
@@ -78,3 +80,5 @@ TEST_CASE("Energon's splits") {
   whole.shards = {{"a.tar", "", 1, 2, "", ""}};
   CHECK(prep::energon_splits(whole) == "split_parts:\n  train:\n  - a.tar\nexclude: []\n");
 }
+
+}  // namespace prep::dataset_index_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace prep::image {
+namespace prep::image::dct_requantize_test {
 namespace {
 
 struct Block {
@@ -224,4 +224,4 @@ TEST_CASE("Every instruction set gives the same coefficients") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::dct_requantize_test

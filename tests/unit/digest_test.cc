@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace prep::digest_test {
+
 using prep::as_bytes;
 using prep::Digest;
 using prep::hex_digest;
@@ -27,3 +29,5 @@ TEST_CASE("pieces give the digest of the whole, and a digest starts anew") {
   Digest moved = std::move(digest);
   CHECK(moved.hex() == whole);
 }
+
+}  // namespace prep::digest_test

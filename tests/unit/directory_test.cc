@@ -8,7 +8,8 @@
 #include "lib/core/file_io.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::directory_test {
+
 using test::TempDir;
 namespace fs = std::filesystem;
 
@@ -220,3 +221,5 @@ TEST_CASE("a single file takes a single part") {
   sink->commit();
   CHECK(test::read_file(dir / "x.jpg") == "x");
 }
+
+}  // namespace prep::directory_test

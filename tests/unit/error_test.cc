@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-using namespace prep;
+namespace prep::error_test {
 
 TEST_CASE("printable names cannot break a line or hide") {
   CHECK(printable("n01/a b.jpg") == "n01/a b.jpg");
@@ -25,3 +25,5 @@ TEST_CASE("errno becomes a code and words") {
   }
   CHECK_THROWS_WITH(fail_errno(EACCES, "read", "x"), "x: cannot read: Permission denied");
 }
+
+}  // namespace prep::error_test

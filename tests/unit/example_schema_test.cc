@@ -8,7 +8,7 @@
 #include "formats/tfrecord_record.h"
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::example_schema_test {
 
 namespace {
 
@@ -324,3 +324,5 @@ TEST_CASE("A record's size is bounded by the sizes of the parts") {
     }
   }
 }
+
+}  // namespace prep::example_schema_test

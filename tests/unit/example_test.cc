@@ -8,7 +8,8 @@
 
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::example_test {
+
 using std::string_literals::operator""s;
 
 namespace {
@@ -281,3 +282,5 @@ TEST_CASE("Every cut and every flipped bit gives an Example or an error") {
   }
   CHECK(errors > record.size());
 }
+
+}  // namespace prep::example_test

@@ -9,7 +9,8 @@
 
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::file_io_test {
+
 using test::TempDir;
 namespace fs = std::filesystem;
 
@@ -157,3 +158,5 @@ TEST_CASE("what is not there is told from what cannot be looked at") {
   CHECK_THROWS_WITH(sync_directory(dir / "."), Catch::Contains("Too many open files"));
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
+
+}  // namespace prep::file_io_test

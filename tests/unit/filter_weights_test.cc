@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <random>
 
-namespace prep::image {
+namespace prep::image::filter_weights_test {
 namespace {
 
 double share(const FilterWeights& table, int x, int k) {
@@ -108,4 +108,4 @@ TEST_CASE("Thousands of taps keep their precision") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::filter_weights_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+namespace prep::gamut_test {
+
 using namespace prep::image;
 
 namespace {
@@ -48,3 +50,5 @@ TEST_CASE("pictures smaller than the grid are left alone") {
   CHECK(outside_rgb(Flat(1, 1, 0, 255, 255).planes) == 0);
   CHECK(outside_rgb(Flat(4, 6, 0, 255, 255).planes) > 0);
 }
+
+}  // namespace prep::gamut_test

@@ -15,7 +15,7 @@
 #include <jpeglib.h>
 // clang-format on
 
-namespace prep::image {
+namespace prep::image::huffman_code_test {
 namespace {
 
 using Frequency = std::array<std::uint32_t, 256>;
@@ -132,4 +132,4 @@ TEST_CASE("Equal frequencies give one table, whatever the library's sort does") 
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::huffman_code_test

@@ -7,7 +7,8 @@
 
 #include "tests/unit/pictures.h"
 
-using namespace prep;
+namespace prep::image_shape_test {
+
 using namespace prep::test;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("What is no picture, or ends in its header, has no shape") {
   CHECK(shape_of(Buffer(jpeg.begin(), jpeg.begin() + 20)) == "none");
   CHECK(shape_of(Buffer(jpeg.begin(), jpeg.end() - 3)) == "JPEG 7x5x3 RGB");
 }
+
+}  // namespace prep::image_shape_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::jobs_test {
 
 namespace {
 
@@ -104,3 +104,5 @@ TEST_CASE("a jobserver that is closed to us gives one thread and a warning") {
   CHECK(make_job_slots(std::nullopt, "-s", &warning)->limit() == available_cpus());
   CHECK(warning.empty());
 }
+
+}  // namespace prep::jobs_test

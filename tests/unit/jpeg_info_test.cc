@@ -6,7 +6,7 @@
 
 #include "lib/core/error.h"
 
-namespace prep::image {
+namespace prep::image::jpeg_info_test {
 namespace {
 
 using namespace std::string_literals;
@@ -314,4 +314,4 @@ TEST_CASE("Quality by the luma table") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::jpeg_info_test

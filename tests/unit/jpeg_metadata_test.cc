@@ -7,7 +7,7 @@
 
 #include "pictures.h"
 
-namespace prep::image {
+namespace prep::image::jpeg_metadata_test {
 namespace {
 
 using test::Buffer;
@@ -107,4 +107,4 @@ TEST_CASE("Pieces of a profile that do not fit together go") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::jpeg_metadata_test

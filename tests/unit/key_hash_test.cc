@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-using namespace prep;
+namespace prep::key_hash_test {
 
 TEST_CASE("key hashes are those of XXH3") {
   CHECK(key_hash("") == 0x2d06800538d394c2);  // the reference's XXH3_64bits("")
@@ -33,3 +33,5 @@ TEST_CASE("a key set remembers every key") {
   CHECK(set.insert(""));
   CHECK_FALSE(set.insert(""));
 }
+
+}  // namespace prep::key_hash_test

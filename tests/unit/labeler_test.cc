@@ -6,7 +6,8 @@
 #include "tests/unit/samples.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::labeler_test {
+
 using test::literal_sample;
 using test::TempDir;
 using test::write_file;
@@ -128,3 +129,5 @@ TEST_CASE("A class whose name cannot stand in a list") {
   labeler.look_up(sample);
   CHECK_THROWS_AS(labeler.finish(), Error);
 }
+
+}  // namespace prep::labeler_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-using namespace prep;
+namespace prep::list_test {
 
 namespace {
 
@@ -143,3 +143,5 @@ TEST_CASE("A sample of too many files is an error, and does no harm") {
   REQUIRE(texts.size() >= 2);
   CHECK(texts[1].find("more than 10000 files") != std::string::npos);
 }
+
+}  // namespace prep::list_test

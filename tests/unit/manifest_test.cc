@@ -5,6 +5,8 @@
 
 #include "lib/core/error.h"
 
+namespace prep::manifest_test {
+
 using Catch::Matchers::Contains;
 using prep::Manifest;
 using prep::merge_manifests;
@@ -234,3 +236,5 @@ TEST_CASE("parts that do not belong together are refused") {
   other.classes[1].name = "cat";
   CHECK_THAT(complaint_of({a, other}), Contains("class 1 is 'dog' in one and 'cat' in another"));
 }
+
+}  // namespace prep::manifest_test

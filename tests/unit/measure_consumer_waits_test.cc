@@ -3,7 +3,7 @@
 
 #include "lib/measure/consumer_waits.h"
 
-namespace prep::measure {
+namespace prep::measure::measure_consumer_waits_test {
 namespace {
 
 std::vector<double> every(double seconds, std::size_t count) {
@@ -48,4 +48,4 @@ TEST_CASE("no items, no waits") {
 }
 
 }  // namespace
-}  // namespace prep::measure
+}  // namespace prep::measure::measure_consumer_waits_test

@@ -3,7 +3,7 @@
 
 #include "lib/measure/machine.h"
 
-namespace prep::measure {
+namespace prep::measure::measure_machine_test {
 namespace {
 
 constexpr const char* kMounts =
@@ -54,4 +54,4 @@ TEST_CASE("a path that is not there is described by nothing") {
 }
 
 }  // namespace
-}  // namespace prep::measure
+}  // namespace prep::measure::measure_machine_test

@@ -6,7 +6,7 @@
 
 #include "lib/measure/statistics.h"
 
-namespace prep::measure {
+namespace prep::measure::measure_statistics_test {
 namespace {
 
 TEST_CASE("moments") {
@@ -114,4 +114,4 @@ TEST_CASE("95 % intervals hold the truth about so often") {
 }
 
 }  // namespace
-}  // namespace prep::measure
+}  // namespace prep::measure::measure_statistics_test

@@ -7,7 +7,7 @@
 
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::numbers_text_test {
 
 namespace {
 
@@ -93,3 +93,5 @@ TEST_CASE("A float's text gives the same float again") {
     CHECK(std::signbit(back) == (std::isnan(value) ? std::signbit(back) : std::signbit(value)));
   }
 }
+
+}  // namespace prep::numbers_text_test

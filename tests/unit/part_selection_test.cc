@@ -5,7 +5,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/samples.h"
 
-using namespace prep;
+namespace prep::part_selection_test {
+
 using test::describe;
 using test::literal_sample;
 
@@ -48,3 +49,5 @@ TEST_CASE("Words that are no parts are refused") {
   CHECK_THROWS_AS(PartSelection({}, {"jpeg="}), Error);
   CHECK_THROWS_AS(PartSelection({}, {"=jpg"}), Error);
 }
+
+}  // namespace prep::part_selection_test

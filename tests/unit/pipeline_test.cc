@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-using namespace prep;
+namespace prep::pipeline_test {
 
 namespace {
 
@@ -226,3 +226,5 @@ TEST_CASE("a dry run writes nothing") {
   CHECK(run(source, kNothing, sink, 2, options).size() == 5);
   CHECK(sink.keys.empty());
 }
+
+}  // namespace prep::pipeline_test

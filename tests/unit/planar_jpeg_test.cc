@@ -16,7 +16,7 @@
 #include <jpeglib.h>
 // clang-format on
 
-namespace prep::image {
+namespace prep::image::planar_jpeg_test {
 namespace {
 
 using Samples = std::vector<std::uint8_t>;
@@ -575,4 +575,4 @@ TEST_CASE("Interleaved pixels are encoded with the subsampling asked for") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::planar_jpeg_test

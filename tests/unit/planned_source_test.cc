@@ -5,7 +5,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/samples.h"
 
-using namespace prep;
+namespace prep::planned_source_test {
+
 using test::literal_sample;
 using test::VectorSource;
 
@@ -123,3 +124,5 @@ TEST_CASE("Samples are given out as the plan has them, to each task its shards")
   CHECK(given(drop, {5, 6}).empty());
   CHECK(given(pad, {}) == "0:0 0:1 0:2 1:3 1:4 1:0 2:5 2:6 2:1");
 }
+
+}  // namespace prep::planned_source_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace prep::published_settings_test {
+
 using prep::parse_spec;
 using prep::published_settings;
 
@@ -15,3 +17,5 @@ TEST_CASE("A manifest tells the options that say something, as they were given")
                             R"("shards":"4","shuffle":"0","index":["dali"],)"
                             R"("parts":["jpg","cls"]})");
 }
+
+}  // namespace prep::published_settings_test

@@ -11,7 +11,7 @@
 #include <jpeglib.h>
 // clang-format on
 
-namespace prep::image {
+namespace prep::image::quant_tables_test {
 namespace {
 
 TEST_CASE("Standard tables are libjpeg's at every quality") {
@@ -46,4 +46,4 @@ TEST_CASE("The zigzag visits every coefficient once, along the diagonals") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::quant_tables_test

@@ -7,7 +7,8 @@
 #include "lib/core/error.h"
 #include "pictures.h"
 
-using namespace prep;
+namespace prep::raster_test {
+
 using namespace prep::image;
 using namespace prep::test;
 
@@ -564,3 +565,5 @@ TEST_CASE("a GIF that is not whole", "[raster]") {
   CHECK(failure({'G', 'I', 'F', '8', '9', 'a', 1, 0, 1, 0, 0, 0, 0, ';'}, Format::gif) ==
         Code::corrupt);
 }
+
+}  // namespace prep::raster_test

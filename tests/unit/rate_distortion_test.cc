@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace prep::image {
+namespace prep::image::rate_distortion_test {
 namespace {
 
 QuantTable flat(int step) {
@@ -124,4 +124,4 @@ TEST_CASE("The largest values and prices stay within the numbers") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::rate_distortion_test

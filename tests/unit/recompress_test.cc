@@ -15,7 +15,7 @@
 #include "lib/image/ssim.h"
 #include "pictures.h"
 
-namespace prep::image {
+namespace prep::image::recompress_test {
 namespace {
 
 using test::Buffer;
@@ -469,4 +469,4 @@ TEST_CASE("Options that make no sense are refused") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::recompress_test

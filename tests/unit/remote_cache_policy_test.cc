@@ -6,7 +6,7 @@
 
 #include "lib/remote/cache_policy.h"
 
-namespace prep {
+namespace prep::remote_cache_policy_test {
 namespace {
 
 struct TemporaryFile {
@@ -98,4 +98,4 @@ TEST_CASE("visitors go first, the oldest of them, but for a share; then resident
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_cache_policy_test

@@ -12,7 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/remote/cache.h"
 
-namespace prep {
+namespace prep::remote_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -393,4 +393,4 @@ TEST_CASE("where the cache is") {
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_cache_test

@@ -4,6 +4,8 @@
 #include "lib/remote/checksum.h"
 #include "lib/remote/crc64_nvme.h"
 
+namespace prep::remote_checksum_test {
+
 using prep::as_bytes;
 using prep::likely_part_sizes;
 using prep::ObjectChecker;
@@ -214,3 +216,5 @@ TEST_CASE("CRC-64/NVME of pieces is that of the whole") {
   for (const char c : text) crc = prep::crc64_nvme(crc, as_bytes(std::string_view(&c, 1)));
   CHECK(crc == whole);
 }
+
+}  // namespace prep::remote_checksum_test

@@ -5,6 +5,8 @@
 #include "lib/remote/credential_process.h"
 #include "tests/unit/temp_dir.h"
 
+namespace prep::remote_credential_process_test {
+
 using prep::Credentials;
 using prep::credentials_of_process;
 
@@ -85,3 +87,5 @@ TEST_CASE("output without an end is bounded") {
   CHECK(problem.starts_with("io: the process ended with 1: y\\ny\\n"));
   CHECK(problem.size() < 3000);
 }
+
+}  // namespace prep::remote_credential_process_test

@@ -5,6 +5,8 @@
 #include "lib/remote/credentials.h"
 #include "tests/unit/aws_environment.h"
 
+namespace prep::remote_credentials_test {
+
 using prep::CredentialChain;
 using prep::CredentialOptions;
 using prep::Credentials;
@@ -424,3 +426,5 @@ TEST_CASE("many threads look once") {
   for (std::thread& thread : threads) thread.join();
   CHECK(world.requests.size() == 1);
 }
+
+}  // namespace prep::remote_credentials_test

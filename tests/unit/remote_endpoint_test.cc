@@ -4,6 +4,8 @@
 #include "lib/remote/endpoint.h"
 #include "tests/unit/aws_environment.h"
 
+namespace prep::remote_endpoint_test {
+
 using prep::Endpoint;
 using prep::EndpointOptions;
 using prep::resolve_endpoint;
@@ -158,3 +160,5 @@ TEST_CASE("FIPS and dual-stack endpoints are refused rather than ignored") {
   aws.set(name, "false");
   CHECK_NOTHROW(resolve_endpoint({}));
 }
+
+}  // namespace prep::remote_endpoint_test

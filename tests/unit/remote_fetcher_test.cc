@@ -13,7 +13,7 @@
 #include "lib/remote/multipart_etag.h"
 #include "tests/unit/loopback_server.h"
 
-namespace prep {
+namespace prep::remote_fetcher_test {
 namespace {
 
 using Catch::Contains;
@@ -347,4 +347,4 @@ TEST_CASE("sixteen MD5s at once are sixteen MD5s") {
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_fetcher_test

@@ -3,6 +3,8 @@
 
 #include "lib/remote/iso_time.h"
 
+namespace prep::remote_iso_time_test {
+
 using prep::parse_iso_time;
 
 TEST_CASE("times are read to the nanosecond") {
@@ -26,3 +28,5 @@ TEST_CASE("other texts are no times") {
                "2009-10-12T17:50:30+0200", "-009-10-12T17:50:30Z", "Mon, 12 Oct 2009 17:50:30 GMT");
   CHECK_FALSE(parse_iso_time(text));
 }
+
+}  // namespace prep::remote_iso_time_test

@@ -2,6 +2,8 @@
 
 #include "lib/remote/local_name.h"
 
+namespace prep::remote_local_name_test {
+
 using prep::mirror_path;
 
 TEST_CASE("names that a file system can have stay as they are") {
@@ -23,3 +25,5 @@ TEST_CASE("names that it cannot have, or that lead elsewhere, are refused with a
   CHECK_FALSE(why.empty());
   CHECK_FALSE(mirror_path(key, nullptr));
 }
+
+}  // namespace prep::remote_local_name_test

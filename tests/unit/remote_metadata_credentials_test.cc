@@ -5,6 +5,8 @@
 #include "lib/remote/metadata_credentials.h"
 #include "tests/unit/aws_environment.h"
 
+namespace prep::remote_metadata_credentials_test {
+
 using prep::container_credentials;
 using prep::Credentials;
 using prep::instance_credentials;
@@ -212,3 +214,5 @@ TEST_CASE("settings of the instance's service") {
   CHECK(server.requests.size() == 1);
   CHECK(server.requests[0].url == "http://127.0.0.1:1338/latest/api/token");
 }
+
+}  // namespace prep::remote_metadata_credentials_test

@@ -10,7 +10,7 @@
 #include "lib/remote/store_failure.h"
 #include "tests/unit/loopback_server.h"
 
-namespace prep {
+namespace prep::remote_object_store_test {
 namespace {
 
 using Catch::Contains;
@@ -472,4 +472,4 @@ TEST_CASE("connections stay where more of them bring nothing") {
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_object_store_test

@@ -3,6 +3,8 @@
 #include "lib/core/error.h"
 #include "lib/remote/object.h"
 
+namespace prep::remote_object_test {
+
 using prep::ObjectUrl;
 using prep::parse_object_url;
 
@@ -63,3 +65,5 @@ TEST_CASE("a password in a URL is not repeated") {
     CHECK(std::string(error.what()).find("secret") == std::string::npos);
   }
 }
+
+}  // namespace prep::remote_object_test

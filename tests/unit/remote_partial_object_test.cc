@@ -12,7 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/remote/partial_object.h"
 
-namespace prep {
+namespace prep::remote_partial_object_test {
 namespace {
 
 struct TemporaryDirectory {
@@ -218,4 +218,4 @@ TEST_CASE("hidden from others, and removed on demand") {
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_partial_object_test

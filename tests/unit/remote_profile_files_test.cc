@@ -4,6 +4,8 @@
 #include "lib/remote/profile_files.h"
 #include "tests/unit/aws_environment.h"
 
+namespace prep::remote_profile_files_test {
+
 using prep::ProfileFiles;
 using prep::test::AwsEnvironment;
 
@@ -138,3 +140,5 @@ TEST_CASE("the profile that is meant") {
   CHECK(prep::chosen_profile("") == "dev");
   CHECK(prep::chosen_profile("x") == "x");
 }
+
+}  // namespace prep::remote_profile_files_test

@@ -3,6 +3,8 @@
 #include "lib/core/error.h"
 #include "lib/remote/s3_xml.h"
 
+namespace prep::remote_s3_xml_test {
+
 using prep::ListPage;
 using prep::parse_list_page;
 using prep::parse_s3_error;
@@ -197,3 +199,5 @@ TEST_CASE("an answer of STS without credentials is not quoted") {
     CHECK(std::string(error.what()).find("hush") == std::string::npos);
   }
 }
+
+}  // namespace prep::remote_s3_xml_test

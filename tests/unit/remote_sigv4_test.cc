@@ -3,6 +3,8 @@
 
 #include "lib/remote/sigv4.h"
 
+namespace prep::remote_sigv4_test {
+
 using prep::canonical_query;
 using prep::Credentials;
 using prep::Fields;
@@ -160,3 +162,5 @@ TEST_CASE("a query is sorted as it is encoded") {
   // "é" sorts before "z" as %C3…, and "a-b" before "a=…" of "a".
   CHECK(canonical_query({{"z", ""}, {"\xc3\xa9", ""}}) == "%C3%A9=&z=");
 }
+
+}  // namespace prep::remote_sigv4_test

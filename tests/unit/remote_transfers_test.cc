@@ -6,7 +6,7 @@
 #include "lib/remote/transfers.h"
 #include "tests/unit/loopback_server.h"
 
-namespace prep {
+namespace prep::remote_transfers_test {
 namespace {
 
 using test::answer;
@@ -225,4 +225,4 @@ TEST_CASE("dates of HTTP") {
 }
 
 }  // namespace
-}  // namespace prep
+}  // namespace prep::remote_transfers_test

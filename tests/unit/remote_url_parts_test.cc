@@ -2,6 +2,8 @@
 
 #include "lib/remote/url_parts.h"
 
+namespace prep::remote_url_parts_test {
+
 using prep::split_url;
 using prep::UrlParts;
 
@@ -37,3 +39,5 @@ TEST_CASE("what is no server's URL has no host") {
                "http://h%41", std::string("http://h\0", 9));
   CHECK(split_url(url).host.empty());
 }
+
+}  // namespace prep::remote_url_parts_test

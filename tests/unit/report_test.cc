@@ -5,7 +5,7 @@
 
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::report_test {
 
 TEST_CASE("error budgets are numbers or percentages") {
   CHECK(ErrorBudget::parse("0").allows(0, 10));
@@ -64,3 +64,5 @@ TEST_CASE("the summary adds up and the bad samples are in the file") {
   CHECK(json["failed"] == nlohmann::json{{"truncated", 1}});
   CHECK(summary_text(summary, 1.0).starts_with("4 read = 2 written + 1 skipped + 1 failed\n"));
 }
+
+}  // namespace prep::report_test

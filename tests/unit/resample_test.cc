@@ -12,7 +12,7 @@
 
 #include "lib/core/error.h"
 
-namespace prep::image {
+namespace prep::image::resample_test {
 namespace {
 
 using Samples = std::vector<std::uint8_t>;
@@ -307,4 +307,4 @@ TEST_CASE("Planes that do not go together are refused") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::resample_test

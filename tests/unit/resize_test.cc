@@ -9,7 +9,8 @@
 #include "lib/image/orient.h"
 #include "pictures.h"
 
-using namespace prep;
+namespace prep::resize_test {
+
 using namespace prep::image;
 using namespace prep::test;
 using Kind = ResizeResult::Kind;
@@ -627,3 +628,5 @@ TEST_CASE("one worker, one picture after the other", "[resize]") {
     CHECK(resizer.resize(bytes(file)).data.text() == fresh(file).text());
   }
 }
+
+}  // namespace prep::resize_test

@@ -8,7 +8,7 @@
 #include "lib/core/error.h"
 #include "tests/unit/pictures.h"
 
-namespace prep::image {
+namespace prep::image::rgb_decoder_test {
 namespace {
 
 test::Image photo(int width, int height, int channels = 3) {
@@ -105,4 +105,4 @@ TEST_CASE("what is no RGB or no JPEG is refused, and the decoder lives on") {
 TEST_CASE("the version names the library") { CHECK(libjpeg_version().starts_with("libjpeg")); }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::rgb_decoder_test

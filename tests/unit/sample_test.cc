@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace prep;
+namespace prep::sample_test {
 
 namespace {
 std::shared_ptr<const Content> content(const std::string& text) {
@@ -61,3 +61,5 @@ TEST_CASE("neighbours with one key become one sample") {
   CHECK(b->fault->code() == Code::duplicate);
   CHECK_FALSE(grouper.finish());
 }
+
+}  // namespace prep::sample_test

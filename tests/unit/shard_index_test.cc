@@ -5,6 +5,8 @@
 
 #include "lib/core/error.h"
 
+namespace prep::shard_index_test {
+
 using prep::IndexKind;
 using prep::make_shard_index;
 using prep::PlacedSample;
@@ -61,3 +63,5 @@ TEST_CASE("names of index files") {
   CHECK(shard_index_name(IndexKind::wids, "x.tar").empty());
   CHECK(make_shard_index(IndexKind::wids) == nullptr);
 }
+
+}  // namespace prep::shard_index_test

@@ -9,7 +9,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::shard_log_test {
+
 using test::read_file;
 using test::TempDir;
 using test::write_file;
@@ -185,3 +186,5 @@ TEST_CASE("Names that would leave the directory are nobody's") {
   write_file(directory / "manifest.json", manifest.to_json());
   CHECK(find_earlier_runs(directory.path()).files.empty());
 }
+
+}  // namespace prep::shard_log_test

@@ -4,6 +4,8 @@
 
 #include "lib/core/error.h"
 
+namespace prep::shard_pattern_test {
+
 using prep::ShardPattern;
 
 TEST_CASE("shard patterns: names, directories and what they may give") {
@@ -57,3 +59,5 @@ TEST_CASE("shard patterns: names that a manifest could not hold") {
     }
   }
 }
+
+}  // namespace prep::shard_pattern_test

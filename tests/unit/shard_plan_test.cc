@@ -9,7 +9,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/samples.h"
 
-using namespace prep;
+namespace prep::shard_plan_test {
+
 using test::literal_sample;
 
 namespace {
@@ -240,3 +241,5 @@ TEST_CASE("Splits are read strictly") {
     CHECK_THROWS_AS(parse_splits(wrong), Error);
   }
 }
+
+}  // namespace prep::shard_plan_test

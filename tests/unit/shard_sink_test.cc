@@ -11,7 +11,8 @@
 #include "tests/unit/samples.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::shard_sink_test {
+
 using test::literal_sample;
 using test::read_file;
 using test::TempDir;
@@ -398,3 +399,5 @@ TEST_CASE("TFRecords: the first sample decides the schema of all shards") {
   CHECK(manifest.shards.size() == 2);
   CHECK(manifest.schema.is_array());
 }
+
+}  // namespace prep::shard_sink_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/samples.h"
 
-using namespace prep;
+namespace prep::shuffle_buffer_test {
+
 using test::literal_sample;
 using test::VectorSource;
 
@@ -35,3 +36,5 @@ TEST_CASE("A buffer gives every sample once, in an order that the seed decides")
   CHECK(all.size() == 10);
   CHECK(shuffled(0, 10, 5).empty());
 }
+
+}  // namespace prep::shuffle_buffer_test

@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/array_encoding.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_array_encoding_test {
 namespace {
 
 TEST_CASE("Halves are rounded to nearest, ties to even") {
@@ -81,4 +81,4 @@ TEST_CASE("Blocks go to their places in every layout") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_array_encoding_test

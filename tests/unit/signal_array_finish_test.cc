@@ -6,7 +6,7 @@
 
 #include "lib/signal/array_finish.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_array_finish_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -75,4 +75,4 @@ TEST_CASE("Narrower types, and what they lose") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_array_finish_test

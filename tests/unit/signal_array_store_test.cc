@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/array_store.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_array_store_test {
 namespace {
 
 // The values behind the header, and the header's text.
@@ -98,4 +98,4 @@ TEST_CASE("A size that overflows is refused") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_array_store_test

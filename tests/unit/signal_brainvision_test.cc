@@ -5,7 +5,8 @@
 #include "lib/signal/format.h"
 #include "tests/unit/recordings.h"
 
-using namespace prep;
+namespace prep::signal_brainvision_test {
+
 using namespace prep::signal;
 using Doubles = std::vector<double>;
 
@@ -148,3 +149,5 @@ TEST_CASE("what is no recording is not taken for one") {
   CHECK_THROWS_WITH(open_recording(parquet, find_recordings(parquet).at(0), {}),
                     Catch::Contains("Parquet is not read"));
 }
+
+}  // namespace prep::signal_brainvision_test

@@ -5,7 +5,8 @@
 #include "lib/signal/montage.h"
 #include "lib/signal/units.h"
 
-using namespace prep;
+namespace prep::signal_channels_test {
+
 using namespace prep::signal;
 using Names = std::vector<std::string>;
 
@@ -208,3 +209,5 @@ TEST_CASE("units") {
   CHECK(scale_unit("", "furlong").unit == "furlong");
   CHECK_FALSE(scale_unit(".V", "").known);
 }
+
+}  // namespace prep::signal_channels_test

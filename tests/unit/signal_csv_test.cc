@@ -6,7 +6,8 @@
 #include "lib/signal/csv_table.h"
 #include "tests/unit/recordings.h"
 
-using namespace prep;
+namespace prep::signal_csv_test {
+
 using namespace prep::signal;
 using Doubles = std::vector<double>;
 
@@ -163,3 +164,5 @@ TEST_CASE("what is a table of numbers, and what is none") {
   CHECK_FALSE(is_csv("1,2\n3,4\n5\n"));
   CHECK_FALSE(is_csv(""));
 }
+
+}  // namespace prep::signal_csv_test

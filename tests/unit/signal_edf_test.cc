@@ -9,7 +9,8 @@
 #include "lib/signal/units.h"
 #include "tests/unit/recordings.h"
 
-using namespace prep;
+namespace prep::signal_edf_test {
+
 using namespace prep::signal;
 using Doubles = std::vector<double>;
 using std::string_literals::operator""s;
@@ -319,3 +320,5 @@ TEST_CASE("dates") {
   CHECK(start("01.01.yy", "00.00.00") == "none");
   CHECK(start("01.01.20", "24.00.00") == "none");
 }
+
+}  // namespace prep::signal_edf_test

@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/epochs.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_epochs_test {
 namespace {
 
 using Places = std::vector<std::pair<std::size_t, Range>>;
@@ -118,4 +118,4 @@ TEST_CASE("Epochs that make no sense are refused") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_epochs_test

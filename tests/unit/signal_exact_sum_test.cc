@@ -7,7 +7,7 @@
 
 #include "lib/signal/exact_sum.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_exact_sum_test {
 namespace {
 
 TEST_CASE("Nothing is lost beside large terms") {
@@ -62,4 +62,4 @@ TEST_CASE("Arithmetic on pairs of doubles") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_exact_sum_test

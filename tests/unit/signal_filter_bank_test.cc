@@ -5,7 +5,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/filter_bank.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_filter_bank_test {
 namespace {
 
 TEST_CASE("Bins between two frequencies") {
@@ -70,4 +70,4 @@ TEST_CASE("Mels are triangles of area 1") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_filter_bank_test

@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/filter.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_filter_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -112,4 +112,4 @@ TEST_CASE("Filters that cannot be") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_filter_test

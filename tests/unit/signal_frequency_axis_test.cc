@@ -4,7 +4,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/frequency_axis.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_frequency_axis_test {
 namespace {
 
 SpectrogramSettings settings_of(std::size_t nfft) {
@@ -50,4 +50,4 @@ TEST_CASE("Mels stand for their peaks") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_frequency_axis_test

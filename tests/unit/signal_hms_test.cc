@@ -9,7 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/hms.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_hms_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -86,4 +86,4 @@ TEST_CASE("The middle of a recording") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_hms_test

@@ -9,7 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/log_scale.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_log_scale_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -88,4 +88,4 @@ TEST_CASE("The largest value") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_log_scale_test

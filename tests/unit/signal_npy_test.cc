@@ -4,7 +4,8 @@
 #include "lib/signal/npy.h"
 #include "tests/unit/recordings.h"
 
-using namespace prep;
+namespace prep::signal_npy_test {
+
 using namespace prep::signal;
 using Doubles = std::vector<double>;
 using std::string_literals::operator""s;
@@ -106,3 +107,5 @@ TEST_CASE("headers that are written are numpy.save's") {
       open(npy_header(NpyType::float32, std::vector<std::uint64_t>{1, 1}) + "\0\0\x20\x40"s);
   CHECK(read_channel(*back, 0) == Doubles{2.5});
 }
+
+}  // namespace prep::signal_npy_test

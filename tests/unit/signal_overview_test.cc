@@ -5,7 +5,7 @@
 
 #include "lib/signal/overview.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_overview_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -30,4 +30,4 @@ TEST_CASE("Means over rectangles of what is finite") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_overview_test

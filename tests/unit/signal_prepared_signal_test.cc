@@ -8,7 +8,7 @@
 #include "lib/signal/prepared_signal.h"
 #include "tests/unit/made_recording.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_prepared_signal_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -154,4 +154,4 @@ TEST_CASE("One segment, or all with NaN between them") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_prepared_signal_test

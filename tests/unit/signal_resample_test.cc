@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/resample.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_resample_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -100,4 +100,4 @@ TEST_CASE("Rates become ratios") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_resample_test

@@ -5,7 +5,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/scratch_rows.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_scratch_rows_test {
 namespace {
 
 void check_rows(const std::vector<std::size_t>& lengths) {
@@ -40,4 +40,4 @@ TEST_CASE("Where there is no room, it says so") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_scratch_rows_test

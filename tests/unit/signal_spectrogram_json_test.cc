@@ -3,7 +3,7 @@
 
 #include "lib/signal/spectrogram_json.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_spectrogram_json_test {
 namespace {
 
 using nlohmann::json;
@@ -73,4 +73,4 @@ TEST_CASE("Epochs, norms, bands and scales") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_spectrogram_json_test

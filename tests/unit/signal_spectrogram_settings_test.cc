@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/spectrogram_settings.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_spectrogram_settings_test {
 namespace {
 
 TEST_CASE("Settings that do not go together are wrong usage") {
@@ -71,4 +71,4 @@ TEST_CASE("Settings as JSON tell what values mean, not how they are stored") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_spectrogram_settings_test

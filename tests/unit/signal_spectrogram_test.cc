@@ -9,7 +9,7 @@
 #include "lib/signal/spectrogram.h"
 #include "tests/unit/made_recording.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_spectrogram_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -192,4 +192,4 @@ TEST_CASE("Statistics and overviews instead of, or beside, the array") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_spectrogram_test

@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/statistics_file.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_statistics_file_test {
 namespace {
 
 const std::vector<double> kFrequencies{0, 4};
@@ -80,4 +80,4 @@ TEST_CASE("A file of other settings, and one that is none") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_statistics_file_test

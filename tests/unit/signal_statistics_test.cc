@@ -7,7 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/statistics.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_statistics_test {
 namespace {
 
 std::vector<float> noise(std::size_t length, float offset, unsigned seed) {
@@ -87,4 +87,4 @@ TEST_CASE("Normalising") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_statistics_test

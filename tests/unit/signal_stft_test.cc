@@ -14,7 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/stft.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_stft_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -288,4 +288,4 @@ TEST_CASE("Settings that make no sense are refused") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_stft_test

@@ -6,7 +6,7 @@
 #include "lib/signal/timeline.h"
 #include "tests/unit/made_recording.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_timeline_test {
 namespace {
 
 std::shared_ptr<MadeRecording> counting(
@@ -68,4 +68,4 @@ TEST_CASE("Times that are rounded do not lose a sample, those that go back are r
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_timeline_test

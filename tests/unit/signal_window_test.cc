@@ -4,7 +4,7 @@
 #include "lib/core/error.h"
 #include "lib/signal/window.h"
 
-namespace prep::signal {
+namespace prep::signal::signal_window_test {
 namespace {
 
 std::vector<double> made(const char* name, std::size_t length) {
@@ -62,4 +62,4 @@ TEST_CASE("Windows that there are not") {
 }
 
 }  // namespace
-}  // namespace prep::signal
+}  // namespace prep::signal::signal_window_test

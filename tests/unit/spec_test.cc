@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace prep;
+namespace prep::spec_test {
+
 using Strings = std::vector<std::string>;
 
 TEST_CASE("specifiers are told by prefix") {
@@ -38,3 +39,5 @@ TEST_CASE("braces expand as in a shell") {
   CHECK_THROWS_AS(expand_braces("{1..10}{1..10}", 99), Error);
   CHECK(expand_braces("{1..10}{1..10}", 100).size() == 100);
 }
+
+}  // namespace prep::spec_test

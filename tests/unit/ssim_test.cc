@@ -7,7 +7,7 @@
 
 #include "lib/core/error.h"
 
-namespace prep::image {
+namespace prep::image::ssim_test {
 namespace {
 
 struct Picture {
@@ -66,4 +66,4 @@ TEST_CASE("Planes that do not match are refused") {
 }
 
 }  // namespace
-}  // namespace prep::image
+}  // namespace prep::image::ssim_test

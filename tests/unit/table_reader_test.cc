@@ -9,7 +9,7 @@
 
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::table_reader_test {
 
 namespace {
 
@@ -340,3 +340,5 @@ TEST_CASE("many members, each once") {
                    Code::corrupt)
             .find("comes twice") != std::string::npos);
 }
+
+}  // namespace prep::table_reader_test

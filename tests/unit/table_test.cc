@@ -10,7 +10,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::table_test {
+
 using prep::test::TempDir;
 using prep::test::write_file;
 
@@ -299,3 +300,5 @@ TEST_CASE("tables are read one after another") {
   CHECK_THROWS_AS(broken->next(sample), Error);
   CHECK(broken->left_out() == Tally{{"empty line in a table", 1}, {"hidden file", 1}});
 }
+
+}  // namespace prep::table_test

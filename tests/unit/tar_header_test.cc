@@ -6,7 +6,7 @@
 
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::tar_header_test {
 
 namespace {
 
@@ -301,3 +301,5 @@ TEST_CASE("Zero blocks and padding") {
   CHECK(tar_padding(512) == 0);
   CHECK(tar_padding(513) == 511);
 }
+
+}  // namespace prep::tar_header_test

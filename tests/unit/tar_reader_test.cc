@@ -9,7 +9,7 @@
 
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::tar_reader_test {
 
 namespace {
 
@@ -260,3 +260,5 @@ TEST_CASE("A file is walked from where it stands") {
   CHECK(m.data_offset == 516);
   CHECK_FALSE(reader.next(m));
 }
+
+}  // namespace prep::tar_reader_test

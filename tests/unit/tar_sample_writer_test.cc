@@ -8,7 +8,8 @@
 #include "tests/unit/samples.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::tar_sample_writer_test {
+
 using test::literal_sample;
 using test::StringWriter;
 using test::TempDir;
@@ -92,3 +93,5 @@ TEST_CASE("A part that cannot be read leaves nothing of its sample") {
   CHECK(out.text.empty());
   CHECK(tar.offset() == 0);
 }
+
+}  // namespace prep::tar_sample_writer_test

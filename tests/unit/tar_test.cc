@@ -12,7 +12,8 @@
 
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::tar_test {
+
 using test::read_file;
 using test::TempDir;
 using test::write_file;
@@ -400,3 +401,5 @@ TEST_CASE("A pipe takes a tar from one end to the other") {
   writer.join();
   CHECK(texts == Texts{"a jpg=1 bin=" + large, "b jpg=2"});
 }
+
+}  // namespace prep::tar_test

@@ -6,7 +6,7 @@
 #include "formats/tar_header.h"
 #include "lib/core/error.h"
 
-using namespace prep;
+namespace prep::tar_writer_test {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("A name that no tar can hold leaves the archive untouched") {
   CHECK(out.text.empty());
   CHECK(tar.offset() == 0);
 }
+
+}  // namespace prep::tar_writer_test

@@ -14,7 +14,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::tfrecord_reader_test {
+
 using test::TempDir;
 
 namespace {
@@ -354,3 +355,5 @@ TEST_CASE("The writer gives places, and ends the last record only when told to")
   bytes->finish();
   CHECK(test::read_file(path) == all_framed({"first", ""}));
 }
+
+}  // namespace prep::tfrecord_reader_test

@@ -11,7 +11,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::tfrecord_test {
+
 using test::read_file;
 using test::TempDir;
 using test::write_file;
@@ -379,3 +380,5 @@ TEST_CASE("A file that is no TFRecord does not look like one") {
   CHECK_FALSE(looks_like_tfrecord(directory / "short"));
   CHECK_FALSE(looks_like_tfrecord(directory / "missing"));
 }
+
+}  // namespace prep::tfrecord_test

@@ -6,7 +6,8 @@
 #include "lib/core/error.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::tree_test {
+
 using test::TempDir;
 namespace fs = std::filesystem;
 
@@ -61,3 +62,5 @@ TEST_CASE("where there is no directory, there is nothing in it; what cannot be r
   fs::create_directory_symlink(dir / "loop", dir / "loop");
   CHECK_THROWS_AS(entries_of(dir / "loop"), Error);
 }
+
+}  // namespace prep::tree_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace prep;
+namespace prep::verify_finding_test {
 
 TEST_CASE("a finding is one line") {
   Finding finding{Finding::Severity::error, Code::truncated, "s/t\n.tar", 512, "a", "jpg", "cut"};
@@ -39,3 +39,5 @@ TEST_CASE("a million findings are counted, and some kept") {
   REQUIRE(all.size() == Findings::kMaxKept + 1);
   CHECK(all.back().message == "999000 more errors, which are not listed");
 }
+
+}  // namespace prep::verify_finding_test

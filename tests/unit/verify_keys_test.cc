@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace prep::verify_keys_test {
+
 using prep::KeyPlaces;
 
 TEST_CASE("a key's first place is remembered") {
@@ -16,3 +18,5 @@ TEST_CASE("a key's first place is remembered") {
   }
   CHECK(places.size() == 10'000);
 }
+
+}  // namespace prep::verify_keys_test

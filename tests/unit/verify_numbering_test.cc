@@ -6,7 +6,7 @@
 
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::verify_numbering_test {
 
 namespace {
 
@@ -50,3 +50,5 @@ TEST_CASE("a shard that was not named but exists is no gap") {
   test::write_file(dir / "t-1.tar", "");
   CHECK(missing({dir / "t-0.tar", dir / "t-2.tar"}).empty());
 }
+
+}  // namespace prep::verify_numbering_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace prep::verify_payload_test {
+
 using prep::SampleChoice;
 
 namespace {
@@ -31,3 +33,5 @@ TEST_CASE("samples are chosen evenly over a shard") {
 TEST_CASE("of a stream the first ones are taken") {
   CHECK(taken(3, UINT64_MAX) == std::vector<int>{0, 1, 2});
 }
+
+}  // namespace prep::verify_payload_test

@@ -7,7 +7,8 @@
 #include "formats/tar_header.h"
 #include "tests/unit/temp_dir.h"
 
-using namespace prep;
+namespace prep::verify_repair_test {
+
 using test::TempDir;
 
 namespace {
@@ -98,3 +99,5 @@ TEST_CASE("a repair needs a directory of its own, and something to save") {
   CHECK_THROWS_AS(repair(dir, {{"0.tar", std::string(5000, 'x')}}), Error);
   CHECK(std::filesystem::exists(dir / "out/.prep-verify.partial"));
 }
+
+}  // namespace prep::verify_repair_test

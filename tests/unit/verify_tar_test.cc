@@ -10,8 +10,9 @@
 #include "lib/core/digest.h"
 #include "lib/core/unnamed_file.h"
 
+namespace prep::verify_tar_test {
+
 using Catch::Matchers::Contains;
-using namespace prep;
 
 namespace {
 
@@ -343,3 +344,5 @@ TEST_CASE("bytes that are gone cost the sample that they were in") {
   CHECK(sound_samples(shard.check(false, true)) ==
         std::vector<std::string>{kSamples[0], kSamples[2]});
 }
+
+}  // namespace prep::verify_tar_test

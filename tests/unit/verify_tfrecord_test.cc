@@ -11,8 +11,9 @@
 #include "lib/core/digest.h"
 #include "lib/core/unnamed_file.h"
 
+namespace prep::verify_tfrecord_test {
+
 using Catch::Matchers::Contains;
-using namespace prep;
 
 namespace {
 
@@ -187,3 +188,5 @@ TEST_CASE("every cut of a TFRecord is found, those between records with a manife
   CHECK(missed == 0);
   CHECK(wrong == 0);
 }
+
+}  // namespace prep::verify_tfrecord_test
