@@ -9,8 +9,6 @@
 namespace prep {
 namespace {
 
-using Kind = BenchInput::Kind;
-
 bool is_pipe(const Spec& word) {
   if (word.path == "-") return true;
   struct stat st {};
@@ -21,13 +19,14 @@ bool is_list(const Spec& word) {
   return word.kind == SpecKind::list || word.kind == SpecKind::list0;
 }
 
-Kind kind_of(const Source& source) {
+BenchInput::Kind kind_of(const Source& source) {
   const bool plain = source.is_rereadable();
-  if (dynamic_cast<const TarSource*>(&source)) return plain ? Kind::tar : Kind::compressed_tar;
+  if (dynamic_cast<const TarSource*>(&source))
+    return plain ? BenchInput::Kind::tar : BenchInput::Kind::compressed_tar;
   if (dynamic_cast<const TfRecordSource*>(&source)) {
-    return plain ? Kind::tfrecord : Kind::compressed_tfrecord;
+    return plain ? BenchInput::Kind::tfrecord : BenchInput::Kind::compressed_tfrecord;
   }
-  return Kind::loose_files;
+  return BenchInput::Kind::loose_files;
 }
 
 // What can be known of a pipe without opening it: there is nothing behind it for a second time.
@@ -36,7 +35,7 @@ BenchInput input_of_pipe(const Spec& word) {
   input.words = {word};
   input.once = true;
   if (is_list(word)) return input;
-  input.kind = Kind::stream;
+  input.kind = BenchInput::Kind::stream;
   input.can_read_again = false;
   input.listing_reads_all = true;
   return input;
@@ -48,10 +47,11 @@ BenchInput input_of(const Spec& word, const RunContext& run, bool& joins) {
   BenchInput input;
   input.words = {word};
   input.kind = kind_of(*source);
-  input.can_read_again =
-      input.kind != Kind::compressed_tar && input.kind != Kind::compressed_tfrecord;
-  input.listing_reads_all = !input.can_read_again || input.kind == Kind::tfrecord;
-  joins = input.kind != Kind::loose_files || dynamic_cast<const FilesSource*>(source.get());
+  input.can_read_again = input.kind != BenchInput::Kind::compressed_tar &&
+                         input.kind != BenchInput::Kind::compressed_tfrecord;
+  input.listing_reads_all = !input.can_read_again || input.kind == BenchInput::Kind::tfrecord;
+  joins =
+      input.kind != BenchInput::Kind::loose_files || dynamic_cast<const FilesSource*>(source.get());
   return input;
 }
 
@@ -65,17 +65,17 @@ std::string BenchInput::name() const {
 
 std::string_view BenchInput::kind_name() const {
   switch (kind) {
-    case Kind::loose_files:
+    case BenchInput::Kind::loose_files:
       return "loose files";
-    case Kind::tar:
+    case BenchInput::Kind::tar:
       return "tar";
-    case Kind::compressed_tar:
+    case BenchInput::Kind::compressed_tar:
       return "compressed tar";
-    case Kind::tfrecord:
+    case BenchInput::Kind::tfrecord:
       return "TFRecord";
-    case Kind::compressed_tfrecord:
+    case BenchInput::Kind::compressed_tfrecord:
       return "compressed TFRecord";
-    case Kind::stream:
+    case BenchInput::Kind::stream:
       break;
   }
   return "stream";

@@ -12,8 +12,6 @@ namespace prep {
 namespace {
 
 using measure::Interval;
-using Kind = Advice::Kind;
-
 constexpr double kWorthwhile = 0.9;  // of bytes or time: less is a gain worth a run
 constexpr double kNearlyAll = 0.95;
 constexpr int kLowQuality = 75;
@@ -75,7 +73,8 @@ class Adviser {
 
  private:
   template <typename... Args>
-  void add(Kind kind, std::string command, fmt::format_string<Args...> format, Args&&... args) {
+  void add(Advice::Kind kind, std::string command, fmt::format_string<Args...> format,
+           Args&&... args) {
     advice_.push_back({kind, fmt::format(format, std::forward<Args>(args)...), std::move(command)});
   }
 
@@ -109,25 +108,27 @@ class Adviser {
     const std::string command =
         "prep-resize " + inputs_ + "-o resized/" + (all_masks() ? "" : nearest_options());
     if (all_masks()) {
-      add(Kind::no, "",
+      add(Advice::Kind::no, "",
           "Pictures look like masks (PNG with few values): resizing by averages, and "
           "JPEG, would make up values that are no labels. --nearest keeps them.");
     } else if (small >= kNearlyAll) {
-      add(Kind::no, "", "Don't resize: {} of the pictures have a short side of at most {} already.",
+      add(Advice::Kind::no, "",
+          "Don't resize: {} of the pictures have a short side of at most {} already.",
           percent(small), kShortSide);
     } else if (resized.bytes_ratio.low > 1) {
-      add(Kind::no, "",
+      add(Advice::Kind::no, "",
           "Resizing to {} would make the files larger ({} of the bytes), though faster to decode "
           "({} of the time): they are compressed too hard already.",
           kShortSide, human_share(resized.bytes_ratio), human_share(resized.decode_ratio));
     } else if (is_worthwhile(resized)) {
       is_resizing_ = true;
-      add(Kind::gain, command,
+      add(Advice::Kind::gain, command,
           "Resize to a short side of {}: {}. It takes {}. Enough for crops of 224; for larger ones "
           "choose a larger --short.",
           kShortSide, effect(kResized), cost(resized.make_seconds));
     } else {
-      add(Kind::no, "", "Resizing to {} is not worth a run: {}.", kShortSide, effect(kResized));
+      add(Advice::Kind::no, "", "Resizing to {} is not worth a run: {}.", kShortSide,
+          effect(kResized));
     }
   }
 
@@ -137,7 +138,7 @@ class Adviser {
     if (survey_.jpegs == 0) return;
     const int quality = survey_.quality_quantile(0.5);
     if (quality <= kLowQuality && !is_worthwhile(at(kQuality70))) {
-      add(Kind::no, "",
+      add(Advice::Kind::no, "",
           "Don't recompress: half of the JPEGs have a quality of {} or less already; 70 would "
           "leave "
           "{} of the bytes, for a second loss.",
@@ -145,10 +146,10 @@ class Adviser {
       return;
     }
     if (!is_worthwhile(at(kQuality70))) {
-      add(Kind::no, "", "Recompressing to 70 is not worth a run: {}.", effect(kQuality70));
+      add(Advice::Kind::no, "", "Recompressing to 70 is not worth a run: {}.", effect(kQuality70));
       return;
     }
-    add(Kind::gain, "prep-recompress " + inputs_ + "-o q80/ -q 80",
+    add(Advice::Kind::gain, "prep-recompress " + inputs_ + "-o q80/ -q 80",
         "Recompress{}: quality 90 leaves {} of the bytes, 80 {}, 70 {} (and {} of the time to "
         "decode). It takes {}.",
         is_resizing_ ? " instead, where pictures must keep their size" : "",
@@ -156,13 +157,13 @@ class Adviser {
         human_share(at(kQuality70).bytes_ratio), human_share(at(kQuality70).decode_ratio),
         cost(at(kQuality70).make_seconds));
     if (is_resizing_ && at(kBoth80).bytes_ratio.high < kWorthwhile * at(kResized).bytes_ratio.low) {
-      add(Kind::gain,
+      add(Advice::Kind::gain,
           "prep-resize " + inputs_ + "-o -" + nearest_options() +
               " | prep-recompress - -o small/ -q 80",
           "Both: resized, then quality 80, leaves {}; with 70, {} of the bytes.", effect(kBoth80),
           human_share(at(kBoth70).bytes_ratio));
     }
-    add(Kind::note, "",
+    add(Advice::Kind::note, "",
         "Recompressing takes away what the eye does not miss, and that may be what a network is to "
         "see: traces of editing, medical findings, fine textures. There, keep the originals, or "
         "compare a model trained on each first.");
@@ -171,8 +172,8 @@ class Adviser {
   void note_pictures() {
     const auto count = [&](std::uint64_t n, std::string_view what) {
       if (n > 0) {
-        add(Kind::note, "", "{} ({}) {}", human_count(n), percent(share(n, survey_.pictures)),
-            what);
+        add(Advice::Kind::note, "", "{} ({}) {}", human_count(n),
+            percent(share(n, survey_.pictures)), what);
       }
     };
     if (!all_masks() && survey_.masks > 0) {
@@ -193,7 +194,7 @@ class Adviser {
     count(survey_.progressive,
           "JPEGs are progressive, which decode more slowly; both prep tools write baseline ones.");
     if (inspection_.pictures.enlarged > 0) {
-      add(Kind::note, "",
+      add(Advice::Kind::note, "",
           "{} of {} tried pictures became larger in bytes when resized: their quality is below 90. "
           "prep-resize -q has a lower one.",
           human_count(inspection_.pictures.enlarged), human_count(inspection_.pictures.pictures));
@@ -209,18 +210,18 @@ class Adviser {
                     human_share(trial.array_ratio));
     constexpr double kWorthMaking = 2;
     if (ratio >= kWorthMaking) {
-      add(Kind::gain, "prep-spectrogram " + inputs_ + "-o spectrograms/",
+      add(Advice::Kind::gain, "prep-spectrogram " + inputs_ + "-o spectrograms/",
           "Make spectrograms once: {} of CPU instead of {} in every epoch, {:.0f} times less. {}; "
           "--dtype float16 halves that, and --fmax, --bands or --mels keep only what the network "
           "sees.",
           human_seconds(trial.load_seconds.value), human_seconds(trial.make_seconds.value), ratio,
           size);
     } else {
-      add(Kind::no, "",
+      add(Advice::Kind::no, "",
           "Spectrograms that are made once would save little: {} of CPU instead of {}. {}.",
           human_seconds(trial.load_seconds.value), human_seconds(trial.make_seconds.value), size);
     }
-    add(Kind::note, "",
+    add(Advice::Kind::note, "",
         "A spectrogram has no phase, and its window decides what can be seen in it. Keep the "
         "recordings: a diagnosis may hang on what it leaves out.");
   }
@@ -233,14 +234,14 @@ class Adviser {
     const std::string place =
         trial.is_same_storage ? "" : " (on the temporary directory's storage)";
     if (trial.is_cold && trial.is_same_storage && ratio < kWorthwhile) {
-      add(Kind::gain, "prep-pack " + inputs_ + "-o 'shards/train-%06d.tar' --shuffle 1",
+      add(Advice::Kind::gain, "prep-pack " + inputs_ + "-o 'shards/train-%06d.tar' --shuffle 1",
           "Pack: one thread reads all {} files in {} {} ({} to {}), and in {} out of tars.",
           human_count(survey_.parts), human_seconds(trial.seconds.value), how,
           human_seconds(trial.seconds.low), human_seconds(trial.seconds.high),
           human_seconds(trial.packed_seconds));
       return;
     }
-    add(trial.is_cold && trial.is_same_storage ? Kind::no : Kind::note, "",
+    add(trial.is_cold && trial.is_same_storage ? Advice::Kind::no : Advice::Kind::note, "",
         "Packed or loose: one thread reads all {} files in {} {}, and in {} out of tars{}.{} On "
         "network storage and hard disks packing gains most; prep-bench read --cold measures there.",
         human_count(survey_.parts), human_seconds(trial.seconds.value), how,
@@ -252,17 +253,18 @@ class Adviser {
     const std::uint64_t bad = survey_.bad,
                         tried_bad = inspection_.pictures.bad + inspection_.recordings.bad;
     if (bad + tried_bad > 0) {
-      add(Kind::note, "",
+      add(Advice::Kind::note, "",
           "Bad files: {} samples by their headers, and {} of {} that were decoded. --errors FILE "
           "lists them; the prep tools stop at the end unless --max-errors allows as many.",
           human_count(bad), human_count(tried_bad), human_count(inspection_.pictures.checked));
     }
     if (survey_.unsupported > 0) {
-      add(Kind::note, "", "{} pictures are of formats that are not read here (see the formats).",
+      add(Advice::Kind::note, "",
+          "{} pictures are of formats that are not read here (see the formats).",
           human_count(survey_.unsupported));
     }
     for (const MissingPart& missing : missing_parts(survey_)) {
-      add(Kind::note, "", "{} samples lack the part '{}' that the others have, first {}.",
+      add(Advice::Kind::note, "", "{} samples lack the part '{}' that the others have, first {}.",
           human_count(missing.samples), printable(missing.part), printable(missing.example));
     }
     note_duplicates();
@@ -272,7 +274,7 @@ class Adviser {
   void note_duplicates() {
     const DuplicateFinder& finder = survey_.duplicates;
     if (finder.superfluous() == 0) return;
-    add(Kind::note, "",
+    add(Advice::Kind::note, "",
         "{} files are {}copies of others ({}{}): a copy in the validation set makes its result "
         "worthless.",
         human_count(finder.superfluous()), finder.is_compared() ? "" : "probably ",
@@ -287,7 +289,7 @@ class Adviser {
     const double ratio = static_cast<double>(sorted.front().second.count) /
                          static_cast<double>(sorted.back().second.count);
     if (ratio < kUneven) return;
-    add(Kind::note, "",
+    add(Advice::Kind::note, "",
         "Classes are uneven: '{}' has {} samples, '{}' {}. Sample by class, or weigh the loss.",
         printable(sorted.front().first), human_count(sorted.front().second.count),
         printable(sorted.back().first), human_count(sorted.back().second.count));

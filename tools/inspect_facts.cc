@@ -16,7 +16,6 @@
 namespace prep {
 namespace {
 
-using image::Format;
 using image::JpegColor;
 using image::JpegInfo;
 
@@ -78,7 +77,7 @@ void set_size(PictureFacts& facts, int width, int height, int orientation) {
 PictureFacts describe_jpeg(const Bytes& head, const PictureLimits& limits) {
   const JpegInfo info = image::read_jpeg_info(head, limits.max_scans, /*header_only=*/true);
   PictureFacts facts;
-  facts.format = Format::jpeg;
+  facts.format = image::Format::jpeg;
   set_size(facts, info.width, info.height, info.orientation);
   facts.quality = info.lossless ? 0 : quality_of(info);
   facts.subsampling = subsampling_of(info);
@@ -90,10 +89,10 @@ PictureFacts describe_jpeg(const Bytes& head, const PictureLimits& limits) {
   return facts;
 }
 
-PictureFacts describe_raster(const Bytes& head, Format format) {
+PictureFacts describe_raster(const Bytes& head, image::Format format) {
   PictureFacts facts;
   facts.format = format;
-  if (format == Format::png) {
+  if (format == image::Format::png) {
     constexpr int kColour = 2, kPalette = 3;  // colour types of IHDR: a bit, and a value
     const image::PngInfo info = image::read_png_info(head);
     set_size(facts, info.width, info.height, info.orientation);
@@ -107,9 +106,9 @@ PictureFacts describe_raster(const Bytes& head, Format format) {
   return facts;
 }
 
-bool is_read(Format format) {
-  constexpr std::array kRead{Format::jpeg, Format::png, Format::webp,
-                             Format::tiff, Format::bmp, Format::gif};
+bool is_read(image::Format format) {
+  constexpr std::array kRead{image::Format::jpeg, image::Format::png, image::Format::webp,
+                             image::Format::tiff, image::Format::bmp, image::Format::gif};
   return std::find(kRead.begin(), kRead.end(), format) != kRead.end();
 }
 
@@ -121,9 +120,9 @@ class Describer {
     facts_.bytes = part_.content->size();
     is_in_memory_ = part_.content->resident_bytes() > 0;
     read_head(kHead);
-    const Format format = image::sniff(head_.view());
+    const image::Format format = image::sniff(head_.view());
     try {
-      if (format != Format::unknown) {
+      if (format != image::Format::unknown) {
         facts_.kind = PartFacts::Kind::picture;
         facts_.picture.format = format;
         facts_.fingerprint = fingerprint();
@@ -152,11 +151,11 @@ class Describer {
   }
 
   // A header that ends too early, or seems broken, may only be longer than what was read of it.
-  void describe_picture(Format format) {
+  void describe_picture(image::Format format) {
     for (std::uint64_t length = kHead * kGrowth;; length *= kGrowth) {
       try {
-        facts_.picture =
-            format == Format::jpeg ? describe_jpeg(head_, limits_) : describe_raster(head_, format);
+        facts_.picture = format == image::Format::jpeg ? describe_jpeg(head_, limits_)
+                                                       : describe_raster(head_, format);
         check_pixels();
         return;
       } catch (const Error& error) {

@@ -21,8 +21,6 @@
 namespace prep {
 namespace {
 
-using image::Format;
-
 constexpr std::array kQualities{90, 80, 70};
 constexpr std::size_t kRounds = 3;  // of decoding; the median counts
 constexpr std::size_t kKeptMemory = 32 << 20;
@@ -61,7 +59,7 @@ class Workshop {
     });
     for (const PictureVariant& variant : picture_variants()) {
       Made one = variant.is_resized ? resized : Made{input, 0};
-      if (variant.quality > 0 && image::sniff(one.data.view()) == Format::jpeg) {
+      if (variant.quality > 0 && image::sniff(one.data.view()) == image::Format::jpeg) {
         image::Recompressor& recompressor = recompressor_for(variant.quality);
         one.seconds += time_of([&] { one.data = recompressor.recompress(one.data).data; });
       }
@@ -105,8 +103,8 @@ class Workshop {
   }
 
   void decode(const Bytes& data) {
-    const Format format = image::sniff(data.view());
-    if (format != Format::jpeg) {
+    const image::Format format = image::sniff(data.view());
+    if (format != image::Format::jpeg) {
       image::decode_raster(data, format, /*allow_truncated=*/true, pixels_);
       return;
     }
@@ -148,7 +146,7 @@ struct Measure {
 };
 
 // What became of one chosen sample.
-struct Tried {
+struct SampleAttempt {
   std::optional<Error> error;
   std::string warning;
   std::uint64_t pictures = 0, enlarged = 0;
@@ -158,9 +156,9 @@ struct Tried {
   bool is_measured() const { return pictures > 0 && !error; }
 };
 
-class Trial {
+class PictureTrialRun {
  public:
-  Trial(const Survey& survey, const SurveyOptions& options)
+  PictureTrialRun(const Survey& survey, const SurveyOptions& options)
       : survey_(survey), options_(options), checker_(options.limits) {
     tried_.resize(survey.chosen.size());
     double pixels = 0;
@@ -217,7 +215,7 @@ class Trial {
     for (std::size_t i = begin; i < end; ++i) sum_up(tried_[i]);
   }
 
-  void prepare(Workshop& workshop, const ChosenSample& chosen, Tried& tried) const {
+  void prepare(Workshop& workshop, const ChosenSample& chosen, SampleAttempt& tried) const {
     for (std::size_t i = 0; i < chosen.facts.size(); ++i) {
       const PartFacts& facts = chosen.facts[i];
       if (facts.fault || facts.bytes > kMaxCheckedPayload) continue;
@@ -237,7 +235,8 @@ class Trial {
     }
   }
 
-  static void time(Workshop& workshop, std::size_t variant, std::size_t round, Tried& tried) {
+  static void time(Workshop& workshop, std::size_t variant, std::size_t round,
+                   SampleAttempt& tried) {
     if (tried.error) return;
     try {
       for (TriedPicture& picture : tried.at_work) {
@@ -251,7 +250,7 @@ class Trial {
     }
   }
 
-  static void sum_up(Tried& tried) {
+  static void sum_up(SampleAttempt& tried) {
     constexpr std::size_t kResized = 1;
     tried.measures.resize(picture_variants().size());
     for (const TriedPicture& picture : tried.at_work) {
@@ -267,7 +266,7 @@ class Trial {
     tried.at_work.clear();
   }
 
-  void check(const Part& part, const Bytes& data, Tried& tried) const {
+  void check(const Part& part, const Bytes& data, SampleAttempt& tried) const {
     std::vector<PayloadChecker::Fault> faults;
     checker_.check(part.name, data, faults);
     for (const PayloadChecker::Fault& fault : faults) {
@@ -278,7 +277,7 @@ class Trial {
   }
 
   void count(std::size_t i, Reporter& reporter, PictureTrial& trial) const {
-    const Tried& one = tried_[i];
+    const SampleAttempt& one = tried_[i];
     ++trial.checked;
     if (one.error) {
       ++trial.bad;
@@ -294,7 +293,7 @@ class Trial {
   // Of the samples whose pictures are all sound, the only ones that a tool would write.
   void project(PictureTrial& trial) const {
     std::vector<Auxiliaries> rows;
-    std::vector<const Tried*> measured;
+    std::vector<const SampleAttempt*> measured;
     for (std::size_t i = 0; i < count_; ++i) {
       if (!tried_[i].is_measured()) continue;
       rows.push_back(known_[i]);
@@ -306,7 +305,7 @@ class Trial {
         options_.seed);
     const auto values = [&](std::size_t variant, const auto& value_of) {
       std::vector<double> out;
-      for (const Tried* one : measured) out.push_back(value_of(one->measures[variant]));
+      for (const SampleAttempt* one : measured) out.push_back(value_of(one->measures[variant]));
       return out;
     };
     const auto bytes = [](const Measure& one) { return one.bytes; };
@@ -330,10 +329,11 @@ class Trial {
     }
   }
 
-  static double sum(const std::vector<const Tried*>& measured, std::size_t variant,
+  static double sum(const std::vector<const SampleAttempt*>& measured, std::size_t variant,
                     std::size_t round) {
     double seconds = 0;
-    for (const Tried* one : measured) seconds += one->measures[variant].decode_seconds[round];
+    for (const SampleAttempt* one : measured)
+      seconds += one->measures[variant].decode_seconds[round];
     return seconds;
   }
 
@@ -358,7 +358,7 @@ class Trial {
   const PartChecker checker_;
   std::size_t count_ = 0;  // of the chosen ones that are tried
   std::vector<Auxiliaries> known_;
-  std::vector<Tried> tried_;
+  std::vector<SampleAttempt> tried_;
 };
 
 }  // namespace
@@ -377,7 +377,7 @@ const std::vector<PictureVariant>& picture_variants() {
 
 PictureTrial try_pictures(const RunContext& run, const Survey& survey,
                           const SurveyOptions& options) {
-  Trial trial(survey, options);
+  PictureTrialRun trial(survey, options);
   trial.run(run.slots);
   PictureTrial results = trial.results(run.reporter);
   results.threads = run.slots.limit();

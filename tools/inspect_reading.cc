@@ -62,9 +62,9 @@ bool drop(const CachedFiles& files) {
   return files.share_in_memory().value_or(1) <= kMostInMemory;
 }
 
-class Trial {
+class ReadingTrialRun {
  public:
-  Trial(const RunContext& run, const Survey& survey, const SurveyOptions& options)
+  ReadingTrialRun(const RunContext& run, const Survey& survey, const SurveyOptions& options)
       : run_(run), survey_(survey), options_(options), samples_(samples_to_read(survey)) {}
 
   ReadingTrial measure() {
@@ -158,7 +158,7 @@ class Trial {
 ReadingTrial try_reading(const RunContext& run, const Survey& survey,
                          const SurveyOptions& options) {
   if (!survey.is_rereadable || survey.chosen.empty()) return {};
-  return Trial(run, survey, options).measure();
+  return ReadingTrialRun(run, survey, options).measure();
 }
 
 }  // namespace prep

@@ -35,7 +35,7 @@ class OneSample final : public Source {
   std::optional<Sample> sample_;
 };
 
-struct Tried {
+struct TriedRecording {
   bool is_measured = false;
   std::optional<Error> error;
   std::uint64_t channels = 0;
@@ -58,9 +58,10 @@ double time_of_loading(const Content& array) {
   return thread_cpu_seconds() - start;
 }
 
-class Trial {
+class RecordingTrialRun {
  public:
-  Trial(const Survey& survey, const SurveyOptions& options) : survey_(survey), options_(options) {
+  RecordingTrialRun(const Survey& survey, const SurveyOptions& options)
+      : survey_(survey), options_(options) {
     SpectrogramOptions words;
     const signal::SpectrogramSettings settings = words.settings();
     recording_options_ = words.recordings(settings);
@@ -98,7 +99,7 @@ class Trial {
     RecordingTrial trial;
     trial.is_limited = is_limited_;
     for (std::size_t i = 0; i < tried_.size(); ++i) {
-      const Tried& one = tried_[i];
+      const TriedRecording& one = tried_[i];
       if (one.error) {
         ++trial.bad;
         report_bad(reporter, samples_[i]->sample, *one.error);
@@ -111,7 +112,7 @@ class Trial {
   }
 
  private:
-  void try_sample(const ChosenSample& chosen, Tried& tried) {
+  void try_sample(const ChosenSample& chosen, TriedRecording& tried) {
     const double start = thread_cpu_seconds();
     double loading = 0;
     const auto source = make_recording_source(std::make_unique<OneSample>(reopened(chosen.sample)),
@@ -138,7 +139,7 @@ class Trial {
     }
   }
 
-  std::shared_ptr<const Content> make(const ArrayPromise& promise, Tried& tried) {
+  std::shared_ptr<const Content> make(const ArrayPromise& promise, TriedRecording& tried) {
     if (promise.error) throw *promise.error;
     if (!promise.skip_reason.empty()) return nullptr;
     const signal::PreparedSignal& signal = *promise.signal;
@@ -157,7 +158,7 @@ class Trial {
     }
   }
 
-  static void describe(const Tried& one, RecordingTrial& trial) {
+  static void describe(const TriedRecording& one, RecordingTrial& trial) {
     const auto widen = [&](auto& least, auto& most, auto value) {
       least = trial.tried == 0 ? value : std::min(least, value);
       most = trial.tried == 0 ? value : std::max(most, value);
@@ -172,7 +173,7 @@ class Trial {
     std::vector<Auxiliaries> rows;
     std::vector<double> hours, recordings, arrays, make, load;
     for (std::size_t i = 0; i < tried_.size(); ++i) {
-      const Tried& one = tried_[i];
+      const TriedRecording& one = tried_[i];
       if (one.error || !one.is_measured) continue;
       rows.push_back(known_[i]);
       hours.push_back(one.seconds / 3600);
@@ -199,14 +200,14 @@ class Trial {
   bool is_limited_ = false;
   std::vector<const ChosenSample*> samples_;
   std::vector<Auxiliaries> known_;
-  std::vector<Tried> tried_;
+  std::vector<TriedRecording> tried_;
 };
 
 }  // namespace
 
 RecordingTrial try_recordings(const RunContext& run, const Survey& survey,
                               const SurveyOptions& options) {
-  Trial trial(survey, options);
+  RecordingTrialRun trial(survey, options);
   trial.run(run.slots);
   return trial.results(run.reporter);
 }

@@ -15,7 +15,6 @@
 namespace prep {
 namespace {
 
-using image::Format;
 using image::JpegColor;
 
 constexpr std::uint64_t kMostHeld = 1ull << 30;  // of streams' samples, in memory
@@ -169,7 +168,7 @@ class CountSink final : public Sink {
       ++survey_.recordings;
       survey_.recording_bytes += facts.bytes;
       survey_.part_bytes.add(static_cast<double>(facts.bytes));
-    } else if (facts.picture.format != Format::unknown) {
+    } else if (facts.picture.format != image::Format::unknown) {
       survey_.formats.add(image::name(facts.picture.format), facts.bytes, "");
       survey_.part_bytes.add(static_cast<double>(facts.bytes));
       if (facts.fault && facts.fault->code() == Code::unsupported) ++survey_.unsupported;
@@ -197,7 +196,7 @@ class CountSink final : public Sink {
         ++survey_.mask_parts[part.name];
       }
     }
-    if (picture.format == Format::jpeg) count_jpeg(facts);
+    if (picture.format == image::Format::jpeg) count_jpeg(facts);
     offer_odd(part, facts);
   }
 
@@ -347,7 +346,7 @@ Auxiliaries auxiliaries_of(const std::vector<PartFacts>& parts) {
     known[1] += pixels;
     known[2] += resized;
     known[3] += resized * std::sqrt(bytes / pixels);  // smaller pictures hold more for each pixel
-    if (picture.format == Format::jpeg) {
+    if (picture.format == image::Format::jpeg) {
       known[4] += bytes * picture.quality / 100;
     } else {
       known[5] += bytes;
@@ -359,7 +358,7 @@ Auxiliaries auxiliaries_of(const std::vector<PartFacts>& parts) {
 }
 
 bool is_mask(const PictureFacts& facts, const std::vector<PartFacts>& parts) {
-  if (facts.format != Format::png || facts.is_deep) return false;
+  if (facts.format != image::Format::png || facts.is_deep) return false;
   if (facts.has_palette) return true;
   const auto pictures = std::count_if(parts.begin(), parts.end(), [](const PartFacts& part) {
     return part.kind == PartFacts::Kind::picture;

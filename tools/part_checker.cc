@@ -14,15 +14,13 @@
 namespace prep {
 namespace {
 
-using image::Format;
-
 constexpr std::size_t kHead = 512;
 // Held from picture to picture; a huge picture's memory is given back.
 constexpr std::size_t kKeptMemory = 32 << 20;
 
-bool can_decode(Format format) {
-  constexpr std::array kFormats{Format::jpeg, Format::png, Format::webp,
-                                Format::tiff, Format::bmp, Format::gif};
+bool can_decode(image::Format format) {
+  constexpr std::array kFormats{image::Format::jpeg, image::Format::png, image::Format::webp,
+                                image::Format::tiff, image::Format::bmp, image::Format::gif};
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 
@@ -81,11 +79,11 @@ void PartChecker::check(std::string_view part, const Bytes& bytes,
 void PartChecker::check_part(std::string_view part, const Bytes& bytes,
                              std::vector<Fault>& faults) const {
   const ByteView head = bytes.view().first(std::min(bytes.size(), kHead));
-  const Format format = image::sniff(head);
+  const image::Format format = image::sniff(head);
   const std::string extension = lower_extension(part);
   const bool named_picture = is_picture_name(part);
   if (named_picture && bytes.empty()) fail(Code::empty, "is empty");
-  if (format != Format::unknown) {
+  if (format != image::Format::unknown) {
     if (named_picture && !image::has_extension(format, extension)) {
       faults.push_back({false, Code::corrupt,
                         fmt::format("is {}, whatever its name says", image::name(format))});
@@ -101,13 +99,13 @@ void PartChecker::check_part(std::string_view part, const Bytes& bytes,
   if (extension == "cls") return check_label(bytes.text());
 }
 
-void PartChecker::check_picture(Format format, const Bytes& bytes,
+void PartChecker::check_picture(image::Format format, const Bytes& bytes,
                                 std::vector<Fault>& faults) const {
   if (!can_decode(format)) fail(Code::unsupported, "{}: was not decoded", image::name(format));
   std::vector<std::string> warnings;
   const auto scratch = scratches_.borrow();
   try {
-    if (format == Format::jpeg) {
+    if (format == image::Format::jpeg) {
       decode_jpeg(bytes, *scratch, warnings);
     } else {
       decode_raster(format, bytes, *scratch, warnings);
@@ -135,7 +133,7 @@ void PartChecker::decode_jpeg(const Bytes& bytes, Scratch& scratch,
   }
 }
 
-void PartChecker::decode_raster(Format format, const Bytes& bytes, Scratch& scratch,
+void PartChecker::decode_raster(image::Format format, const Bytes& bytes, Scratch& scratch,
                                 std::vector<std::string>& warnings) const {
   const image::RasterInfo info = image::read_raster_info(bytes, format);
   check_pixels(info.width, info.height);

@@ -11,7 +11,6 @@
 namespace prep {
 namespace {
 
-using signal::Format;
 using signal::PreparedSignal;
 using signal::RecordingParts;
 
@@ -57,8 +56,9 @@ std::string output_name(const std::string& part, std::string_view extension) {
 }
 
 // A format that is nothing but recordings. Arrays and tables may be labels.
-bool is_certain(Format format) {
-  return format != Format::npy && format != Format::csv && format != Format::parquet;
+bool is_certain(signal::Format format) {
+  return format != signal::Format::npy && format != signal::Format::csv &&
+         format != signal::Format::parquet;
 }
 
 // Whether a part's name says that it is a recording, and nothing else.
