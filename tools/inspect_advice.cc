@@ -254,7 +254,7 @@ class Adviser {
                         tried_bad = inspection_.pictures.bad + inspection_.recordings.bad;
     if (bad + tried_bad > 0) {
       add(Advice::Kind::note, "",
-          "Bad files: {} samples by their headers, and {} of {} that were decoded. --errors FILE "
+          "Bad files: {} by their headers, and {} of {} samples that were decoded. --errors FILE "
           "lists them; the prep tools stop at the end unless --max-errors allows as many.",
           human_count(bad), human_count(tried_bad), human_count(inspection_.pictures.checked));
     }
@@ -275,9 +275,9 @@ class Adviser {
     const DuplicateFinder& finder = survey_.duplicates;
     if (finder.superfluous() == 0) return;
     add(Advice::Kind::note, "",
-        "{} files are {}copies of others ({}{}): a copy in the validation set makes its result "
+        "Copies of other files: {}{} ({}{}). A copy in the validation set makes its result "
         "worthless.",
-        human_count(finder.superfluous()), finder.is_compared() ? "" : "probably ",
+        finder.is_compared() ? "" : "probably ", human_count(finder.superfluous()),
         human_bytes(finder.superfluous_bytes()),
         finder.is_exact() ? "" : ", scaled up from a part of them");
   }

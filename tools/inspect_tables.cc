@@ -117,7 +117,10 @@ ReportTable pictures_table(const Survey& survey) {
   for (const auto& [subsampling, count] : survey.subsamplings) {
     add("JPEG " + subsampling, count, survey.jpegs);
   }
-  for (const auto& [color, count] : survey.colors) add("JPEG " + color, count, survey.jpegs);
+  for (const auto& [color, count] : survey.colors) {
+    // Grey has no subsampling: it is there already.
+    if (survey.subsamplings.count(color) == 0) add("JPEG " + color, count, survey.jpegs);
+  }
   add("JPEG, progressive", survey.progressive, survey.jpegs);
   add("JPEG with a colour profile", survey.with_icc, survey.jpegs);
   return table;
@@ -147,7 +150,7 @@ ReportTable classes_table(const Survey& survey, const NameCounts& classes) {
 
 ReportTable copies_table(const DuplicateFinder& finder) {
   ReportTable table{
-      fmt::format("Copies: {} files could be left out, {}", human_count(finder.superfluous()),
+      fmt::format("Copies that could be left out: {}, {}", human_count(finder.superfluous()),
                   human_bytes(finder.superfluous_bytes())),
       {"one", "another", "copies", "bytes each"},
       {}};

@@ -15,14 +15,17 @@ constexpr double kText = 13;    // pixels
 constexpr double kGlyph = 7;    // about as wide as a letter is
 constexpr std::size_t kColours = 6;
 
-// At most four digits, and a unit of thousands: "12.5k", "0.031".
-std::string number(double value) {
+// At most so many digits, and a unit of thousands: "12.5k", "0.031".
+std::string number(double value, int digits = 4) {
   const double size = std::fabs(value);
-  if (size >= 1e9) return fmt::format("{:.4g}G", value / 1e9);
-  if (size >= 1e6) return fmt::format("{:.4g}M", value / 1e6);
-  if (size >= 1e4) return fmt::format("{:.4g}k", value / 1e3);
-  return fmt::format("{:.4g}", value);
+  if (size >= 1e9) return fmt::format("{:.{}g}G", value / 1e9, digits);
+  if (size >= 1e6) return fmt::format("{:.{}g}M", value / 1e6, digits);
+  if (size >= 1e4) return fmt::format("{:.{}g}k", value / 1e3, digits);
+  return fmt::format("{:.{}g}", value, std::max(digits, size >= 1e3 ? 4 : 0));
 }
+
+// For the ends of an axis, which stay inside the drawing.
+constexpr int kAxisDigits = 3;
 
 // Round numbers that divide [0, most] into about `parts`: steps of 1, 2 or 5 times a power of ten.
 std::vector<double> ticks_up_to(double most, int parts) {
@@ -187,7 +190,8 @@ std::string histogram_chart(std::string_view title, std::string_view x_label,
   for (std::size_t k = 0; k <= kLabels; ++k) {
     const std::size_t edge = k * bins / kLabels;
     drawing.text(plot.left + width * static_cast<double>(edge), plot.bottom + 18,
-                 number(histogram.edges[edge]), "middle", "soft");
+                 number(histogram.edges[edge], kAxisDigits), k == kLabels ? "end" : "middle",
+                 "soft");
   }
   drawing.text((plot.left + plot.right) / 2, plot.bottom + 40, x_label, "middle");
   return drawing.finish();

@@ -39,7 +39,7 @@ commands_of() {  # PAGE
 }
 
 @test "the examples of --help name only options that exist" {
-  for tool in prep-bench prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-stage prep-verify; do
+  for tool in prep-bench prep-inspect prep-ls prep-pack prep-recompress prep-resize prep-spectrogram prep-stage prep-verify; do
     $tool --help | sed -n '/^Examples:/,$p' | grep -oE -- '--[a-z-]+' | sort -u > used
     while read -r option; do $tool --help | grep -qE -- "(^| |,)$option( |$)"; done < used
   done
