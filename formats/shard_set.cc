@@ -68,6 +68,24 @@ std::string set_name(const std::string& directory) {
   return std::string(base_name(real.get()));
 }
 
+// Whether `whole` was merged from this part among others.
+bool is_part_of(const Manifest& part, const Manifest& whole) {
+  const auto is_in_whole = [&](const ShardRecord& shard) {
+    return std::any_of(whole.shards.begin(), whole.shards.end(), [&](const ShardRecord& other) {
+      return other.name == shard.name && other.sha256 == shard.sha256;
+    });
+  };
+  return part.settings == whole.settings && part.listing == whole.listing &&
+         std::all_of(part.shards.begin(), part.shards.end(), is_in_whole);
+}
+
+void remove_files(const std::string& directory, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string path = join_path(directory, name);
+    if (unlink(path.c_str()) != 0) fail_errno(errno, "remove", path);
+  }
+}
+
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
   for_each_entry(directory, [&](int, const dirent& entry) {
@@ -156,11 +174,16 @@ Manifest merge_shard_set(const std::string& directory) {
     parts.push_back(Manifest::parse(read_text_file(path, Manifest::kLargest), path));
     names.push_back(name);
   }
-  if (parts.empty() && has_whole) {  // done already
+  if (has_whole) {
     const std::string path = join_path(directory, kManifestName);
     Manifest whole = Manifest::parse(read_text_file(path, Manifest::kLargest), path);
-    check_files(directory, whole);
-    return whole;
+    // Done already, but perhaps for tidying up.
+    if (std::all_of(parts.begin(), parts.end(),
+                    [&](const Manifest& part) { return is_part_of(part, whole); })) {
+      check_files(directory, whole);
+      remove_files(directory, names);
+      return whole;
+    }
   }
   if (parts.empty()) {
     fail(Code::usage, "{}: there is no manifest of a task in it (manifest.0-of-4.json, …)",
@@ -171,10 +194,7 @@ Manifest merge_shard_set(const std::string& directory) {
   std::vector<std::string> kinds;
   if (whole.settings.contains("index")) kinds = whole.settings["index"];
   write_shard_set(directory, whole, parse_index_kinds(kinds, whole.container == "tfrecord"));
-  for (const std::string& name : names) {
-    const std::string path = join_path(directory, name);
-    if (unlink(path.c_str()) != 0) fail_errno(errno, "remove", path);
-  }
+  remove_files(directory, names);
   return whole;
 }
 

@@ -110,7 +110,11 @@ double run_pinned(int threads, const std::function<void(int)>& prepare,
     ends[static_cast<std::size_t>(index)] = wall_seconds();
   };
   std::vector<std::jthread> crew;
-  for (int i = 0; i < threads; ++i) crew.emplace_back(run, i);
+  for (int i = 0; i < threads; ++i) {
+    error.guard([&] { crew.emplace_back(run, i); });
+    // The others must not wait for one that there will never be.
+    if (crew.size() <= static_cast<std::size_t>(i)) begin.arrive_and_drop();
+  }
   crew.clear();
   error.rethrow();
   return *std::max_element(ends.begin(), ends.end()) - start;

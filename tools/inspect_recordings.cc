@@ -43,17 +43,19 @@ struct TriedRecording {
   double recording_bytes = 0, array_bytes = 0, make_seconds = 0, load_seconds = 0;
 };
 
+constexpr char kScratch[] = "a temporary file in $TMPDIR";
+
 // CPU seconds for reading an array's bytes out of a file, as a loader would.
 double time_of_loading(const Content& array) {
   const Fd file = open_unnamed_file();
   const std::uint64_t size = array.size();
   for (std::uint64_t at = 0; at < size; at += kPiece) {
-    write_fully(file.get(), array.read(at, kPiece).view(), "a temporary file");
+    write_fully(file.get(), array.read(at, kPiece).view(), kScratch);
   }
   std::vector<std::uint8_t> buffer(std::min(size, kPiece));
   const double start = thread_cpu_seconds();
   for (std::uint64_t at = 0; at < size; at += kPiece) {
-    pread_fully(file.get(), buffer.data(), std::min(size - at, kPiece), at, "a temporary file");
+    pread_fully(file.get(), buffer.data(), std::min(size - at, kPiece), at, kScratch);
   }
   return thread_cpu_seconds() - start;
 }

@@ -84,7 +84,9 @@ class InspectTool final : public Tool {
       fail(Code::usage, "--json and --html name the same file");
     }
     RunContext run = context;
-    run.source_options.excluded.insert(run.source_options.excluded.end(), {json_path_, html_path_});
+    for (const std::string& path : {json_path_, html_path_}) {
+      if (!path.empty()) run.source_options.excluded.push_back(path);
+    }
     const Inspection inspection = inspect(run);
     const std::vector<Advice> advice = advise(inspection);
     if (!json_path_.empty()) {

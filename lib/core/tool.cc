@@ -28,6 +28,9 @@ constexpr const char* kToolGroup = "Options";
 constexpr const char* kCommonGroup = "Common options";
 constexpr const char* kOutOfMemory = "out of memory";
 
+// The exit code, once everything has been written and reported.
+std::optional<int> g_decided;
+
 struct CommonOptions {
   std::vector<std::string> inputs;
   std::string output;
@@ -200,7 +203,8 @@ class Run {
       sink_.reset();
       say_failed();
     }
-    return write_reports(exit_code);
+    g_decided = write_reports(exit_code);
+    return *g_decided;
   }
 
  private:
@@ -319,11 +323,15 @@ class Run {
     try {
       reporter_.close();
       if (!common_.report_path.empty()) write_report(exit_code);
+      return exit_code;
     } catch (const Error& error) {
       reporter_.error(error.what());
-      return exit_code ? exit_code : kExitFailed;
+    } catch (const std::bad_alloc&) {
+      reporter_.error(kOutOfMemory);
     }
-    return exit_code;
+    // One that is there tells of an earlier run, or of another exit code.
+    if (!common_.report_path.empty()) unlink(common_.report_path.c_str());
+    return exit_code ? exit_code : kExitFailed;
   }
 
   std::string report_text(int exit_code) {
@@ -432,6 +440,7 @@ std::terminate_handler g_terminate;
 [[noreturn]] void handle_terminate() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   if (type && *type == typeid(std::bad_alloc)) {
+    if (g_decided) end_at_once(*g_decided);  // only memory was still to be given back
     say_out_of_memory();
     end_at_once(kExitFailed);
   }

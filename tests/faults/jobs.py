@@ -28,6 +28,10 @@ class Job:
     salvages: bool = False
     # Findings go to standard output.
     prints_findings: bool = False
+    # What it prints holds times, and no two runs print the same.
+    measures: bool = False
+    # Left out where only some calls are to fail: OpenCV's codecs take long to load.
+    starts_slowly: bool = False
 
 
 def make_inputs(directory, tools):
@@ -132,5 +136,16 @@ def all_jobs(tools):
         Job("ls tar", tool("ls", "in/photos.tar.gz", "-j1")),
         Job("spectrogram", tool("spectrogram", "in/eeg", "-o", "out", "-j1", "--log", "db"),
             seal="out/.prep-spectrogram.json", unless="out/.prep-spectrogram.partial"),
+        Job("inspect", tool("inspect", "in/photos", "--samples", "3", "-j1", "--json", "found.json",
+                            "--html", "found.html"), measures=True),
+        Job("inspect eeg", tool("inspect", "in/eeg", "-j1", "--json", "found.json"), measures=True),
+        Job("bench decode", tool("bench", "decode", "in/photos", "--samples", "3", "--runs", "1",
+                                 "--warmup", "0", "--decoders", "rgb,imdecode", "--json", "found.json"),
+            measures=True, starts_slowly=True),
+        Job("bench read", tool("bench", "read", "in/photos", "in/photos.tar", "--samples", "3",
+                               "--runs", "1", "--warmup", "0", "--json", "found.json"),
+            measures=True, starts_slowly=True),
+        Job("bench feed", tool("bench", "feed", "in/photos", "--workers", "1", "--seconds", "0.1",
+                               "--batch", "2", "--json", "found.json"), measures=True, starts_slowly=True),
         Job("spectrogram stats", tool("spectrogram", "in/eeg", "--stats", "stats.json", "-j1")),
     ]

@@ -237,7 +237,7 @@ TEST_CASE("headers are found again at any offset") {
 
 // --- every damage -----------------------------------------------------------------------------
 
-TEST_CASE("every flipped bit of a header is found without a manifest") {
+TEST_CASE("every flipped bit of a header is found without a manifest", "[exhaustive]") {
   ShardOnDisk shard(tar(kMembers));
   std::size_t missed = 0;
   for (const std::size_t begin : offsets()) {
@@ -252,7 +252,7 @@ TEST_CASE("every flipped bit of a header is found without a manifest") {
   CHECK(missed == 0);
 }
 
-TEST_CASE("every flipped bit is found with a manifest") {
+TEST_CASE("every flipped bit is found with a manifest", "[exhaustive]") {
   ShardOnDisk shard(tar(kMembers));
   std::size_t missed = 0;
   for (std::size_t at = 0; at < shard.bytes().size(); ++at) {
@@ -264,7 +264,7 @@ TEST_CASE("every flipped bit is found with a manifest") {
   CHECK(shard.check(true).findings.empty());
 }
 
-TEST_CASE("every cut is found, and all before it can be saved") {
+TEST_CASE("every cut is found, and all before it can be saved", "[exhaustive]") {
   ShardOnDisk shard(tar(kMembers));
   const auto ends = offsets();
   std::size_t missed = 0, wrong = 0;

@@ -140,7 +140,7 @@ TEST_CASE("records are held to the manifest's schema") {
              Contains("sample k: ") && Contains("image/class/label"));
 }
 
-TEST_CASE("every flipped bit of a TFRecord is found, and costs its record only") {
+TEST_CASE("every flipped bit of a TFRecord is found, and costs its record only", "[exhaustive]") {
   const std::string whole = all(kRecords);
   ShardOnDisk shard(whole);
   std::size_t missed = 0, wrong = 0;
