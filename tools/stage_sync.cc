@@ -89,6 +89,9 @@ class Mirror {
   void fetch_large(FetchJob job, std::shared_ptr<Item> item, const std::string& path);
   void submit(FetchJob job, std::shared_ptr<Item> item, std::shared_ptr<FetchTarget> target,
               std::function<void(bool is_whole)> end);
+  std::string file_in_the_way_of(const std::string& path) const;
+  void check_is_no_directory(const std::string& path, const std::string& key) const;
+  std::string path_of(const Item& item) const;
   void settle(Item& item, const std::optional<Error>& error);
   std::shared_ptr<Item> add_item(MirrorRecord record);
   void write_records();
@@ -254,12 +257,15 @@ void Mirror::write_records() {
 }
 
 void Mirror::fetch(ObjectInfo object, const std::string& name, const std::string& path) {
-  make_directories(parent_directory(path));
-  struct stat st {};
-  if (lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) {
-    fail(Code::name, "{}: is a directory, and {} would be a file of that name", printable(path),
-         printable(ObjectUrl{source_.scheme, source_.bucket, object.key}.text()));
+  try {
+    make_directories(parent_directory(path));
+  } catch (const Error&) {
+    const std::string file = file_in_the_way_of(path);
+    if (file.empty()) throw;
+    fail(Code::name, "{}: a file is where its directory would be ({})",
+         printable(ObjectUrl{source_.scheme, source_.bucket, object.key}.text()), printable(file));
   }
+  check_is_no_directory(path, object.key);
   FetchJob job;
   job.url = {source_.scheme, source_.bucket, object.key};
   auto item = add_item({name, object.etag, object.size, 0});
@@ -269,11 +275,33 @@ void Mirror::fetch(ObjectInfo object, const std::string& name, const std::string
            : fetch_large(std::move(job), std::move(item), path);
 }
 
+// What is no directory and has the name of one that `path` lies in; "" if there is none.
+std::string Mirror::file_in_the_way_of(const std::string& path) const {
+  for (std::string above = parent_directory(path); above.size() > directory_.size();
+       above = parent_directory(above)) {
+    struct stat st {};
+    if (lstat(above.c_str(), &st) == 0 && !S_ISDIR(st.st_mode)) return above;
+  }
+  return "";
+}
+
+// Both "d" and "d/f" are keys that a bucket can have, and a directory cannot.
+void Mirror::check_is_no_directory(const std::string& path, const std::string& key) const {
+  struct stat st {};
+  if (lstat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return;
+  fail(Code::name, "{}: would be a file where there is a directory ({}); fetch it through the cache",
+       printable(ObjectUrl{source_.scheme, source_.bucket, key}.text()), printable(path));
+}
+
+std::string Mirror::path_of(const Item& item) const {
+  std::string why;
+  return join_path(directory_, *mirror_path(item.record.key, &why));
+}
+
 // Notes what became of an object. Its file has its final name, if all went well.
 void Mirror::settle(Item& item, const std::optional<Error>& error) {
   struct stat st {};
-  std::string why;
-  const std::string path = join_path(directory_, *mirror_path(item.record.key, &why));
+  const std::string path = path_of(item);
   const bool is_known = !error && stat(path.c_str(), &st) == 0;
   report(item.record.key, error ? Outcome::Kind::failed : Outcome::Kind::written, item.record.size,
          error ? error->code() : Code{}, error ? error->what() : "");
@@ -311,13 +339,18 @@ void Mirror::fetch_large(FetchJob job, std::shared_ptr<Item> item, const std::st
 void Mirror::submit(FetchJob job, std::shared_ptr<Item> item, std::shared_ptr<FetchTarget> target,
                     std::function<void(bool is_whole)> end) {
   job.target = std::move(target);
-  job.done = [this, item = std::move(item), end = std::move(end)](const std::optional<Error>& error,
+  job.done = [this, key = job.url.key, item = std::move(item), end = std::move(end)](const std::optional<Error>& error,
                                                                   const Fetched&, bool changed) {
     std::optional<Error> failure = error;
     try {
       if (!error || changed) end(!error);
     } catch (const Error& writing) {
       failure = writing;
+      try {  // a directory may have come since
+        check_is_no_directory(path_of(*item), key);
+      } catch (const Error& conflict) {
+        failure = conflict;
+      }
     }
     settle(*item, failure);
   };

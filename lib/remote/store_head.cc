@@ -44,6 +44,12 @@ StoreRequest::Verdict HeadRequest::judge(const HttpResponse& response, std::stri
     *why = "the server refuses HEAD";
     return Verdict::again;
   }
+  if (status == 400) {
+    // Answers to HEAD have no body, and this status has many reasons: a token that has expired is one.
+    is_get_ = true;
+    *why = "the server does not say what is wrong";
+    return Verdict::again;
+  }
   return Verdict::refused;
 }
 
