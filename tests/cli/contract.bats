@@ -176,7 +176,7 @@ start_on_endless_stream() {  # ARGUMENTS
   head -c $SENT all.tar >&9
 }
 end_stream() {
-  tail -c +$((SENT + 1)) all.tar >&9
+  tail -c +$((SENT + 1)) all.tar >&9 || true  # it may have ended already
   exec 9>&-
 }
 wait_for() {  # COMMAND

@@ -157,4 +157,40 @@ norange times=1 key=*/large.bin"
   make_photos_once
   prep-pack --quiet "$PHOTOS" -o 'shards/t-%03d.tar' --shards 3
   s3 sync shards/ s3://data/shards/
+  /usr/bin/python3 - <<'PY'
+import subprocess, tarfile
+names = []
+for epoch in range(2):
+    for i in range(3):
+        url = f"s3://data/shards/t-{i:03d}.tar"
+        run = subprocess.Popen(["prep-stage", "cat", url], stdout=subprocess.PIPE)
+        with tarfile.open(fileobj=run.stdout, mode="r|") as shard:
+            names += [member.name for member in shard]
+        assert run.wait() == 0
+assert len(names) == 80 and len(set(names)) == 40, len(names)
+PY
+}
+
+@test "from S3 to verified shards with one make, and again" {
+  BATS_FILE_TMPDIR="$BATS_TEST_TMPDIR" make_photos_once
+  rm -rf "$BAD"
+  s3 mb s3://photos
+  s3 sync "$PHOTOS/" s3://photos/raw/
+  build() {
+    make -s -j2 -f "$PREP_SOURCE/examples/imagenet/Makefile" S3=s3://photos/raw/ RAW=raw OUT=out SHARDS=2 "$@"
+  }
+  build
+  prep-verify --quiet out/shards
+  [ "$(prep-ls --quiet out/shards/*.tar | wc -l)" -eq 40 ]
+  grep -q "40 samples" out/report.txt
+  [ -s out/report.html ]
+  run build
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"40 read = 0 written + 40 skipped"* ]]
+  [[ "$output" != *prep-resize* && "$output" != *prep-inspect* ]]
+  # An object that is gone is gone from the shards.
+  s3 del "s3://photos/raw/$(cd "$PHOTOS" && find . -name '*.jpg' -printf '%P\n' | sort | head -n 1)"
+  build
+  [ "$(prep-ls --quiet out/shards/*.tar | wc -l)" -eq 39 ]
+  build bench NEED=10 | grep -q 'images/s'
 }
